@@ -247,8 +247,19 @@ fn write_trace(
 ) -> Result<(), OutputError> {
     let mut trace = Trace::new(recording, filter);
     title.clone_into(&mut trace.title);
+    trace.memory = memory_of(recording, filter);
     format.add_causes(&mut trace, recording);
     whole(path, |out| format.write(&trace, out, &mut |_| {}))
+}
+
+/// Returns what memory held during the ops that a filter selects, as far as the recording itself has it:
+/// launch messages are in a file beside a capture.
+#[must_use]
+pub fn memory_of(
+    recording: &Recording,
+    filter: &TraceFilter,
+) -> Option<crate::export::TraceMemory> {
+    crate::export::TraceMemory::new(crate::op_memory::usage_of(recording, Vec::new()), filter)
 }
 
 fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputError> {

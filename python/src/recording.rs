@@ -12,7 +12,8 @@ use host_reader::{
         DeviceRows, DeviceTable, ExportFormat, HostRows, HostTable, Trace, TraceFilter, TraceHost,
     },
     lines,
-    output::Output,
+    op_memory::usage_of,
+    output::{Output, memory_of},
     perf::{PerfReport, read_ops_csv},
     recording::{Recording, load},
     report::BufferPeaks,
@@ -298,8 +299,12 @@ impl PyRecording {
 
     /// Causes of slowness as one JSON text.
     fn explain_json(&self, py: Python<'_>) -> PyResult<String> {
-        let explained =
-            py.detach(|| serde_json::to_string(&Explanation::from_recording(&self.recording)));
+        let explained = py.detach(|| {
+            let mut explanation = Explanation::from_recording(&self.recording);
+            // Launch messages are in a file beside a capture.
+            explanation.add_memory(&usage_of(&self.recording, Vec::new()));
+            serde_json::to_string(&explanation)
+        });
         explained.map_err(|error| value_error(&error))
     }
 
@@ -308,6 +313,7 @@ impl PyRecording {
         let page = py.detach(|| {
             let mut trace = Trace::new(&self.recording, &TraceFilter::default());
             self.title.clone_into(&mut trace.title);
+            trace.memory = memory_of(&self.recording, &TraceFilter::default());
             ExportFormat::HTML.add_causes(&mut trace, &self.recording);
             let mut page = Vec::new();
             ExportFormat::HTML.write(&trace, &mut page, &mut |_| {}).map(|()| page)

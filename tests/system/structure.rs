@@ -22,7 +22,7 @@ const ALLOWED: [(&str, &str); 24] = [
     ("kprof-recording", "wire reader analysis host-events"),
     ("kprof-memory", "wire tables"),
     ("kprof-reports", "wire reader analysis host-events recording"),
-    ("kprof-causes", "wire reader analysis host-events recording reports"),
+    ("kprof-causes", "wire reader analysis host-events tables memory recording reports"),
     (
         "kprof-export",
         "wire reader analysis host-events tables memory recording reports causes tracy",

@@ -3,7 +3,6 @@
 use super::{
     explain_limits::{costs, write_costs},
     explain_lines::{LineShare, lines_of},
-    explain_memory::{RoomInL1, rooms},
     memory::launches_of,
     perf,
 };
@@ -155,9 +154,6 @@ struct Document<'a> {
     /// Costs of limits, by simulations without them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     limits: &'a [LimitCost],
-    /// Room of L1 for the tensors that the longest ops have in DRAM, if the use of L1 was recorded.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    l1_rooms: &'a [RoomInL1],
 }
 
 /// What other files say of a recording.
@@ -165,7 +161,6 @@ struct Document<'a> {
 struct Others<'a> {
     lines: &'a [LineShare],
     limits: &'a [LimitCost],
-    rooms: &'a [RoomInL1],
 }
 
 /// Reads the input, explains it and prints the result.
@@ -178,7 +173,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     // One table for all runs of a capture.
     let lines = lines_of(&args.input)?;
     let limits = costs(&args.input, &args.without, (&args.filters, &args.memory))?;
-    let others = Others { lines: &lines, limits: &limits, rooms: &[] };
+    let others = Others { lines: &lines, limits: &limits };
     if let Some(csv) = ops_csv(&args.input) {
         let rows = args.rows_between();
         let report = report_csv_with(&csv, &args.filters, (args.by.as_deref(), &rows))?;
@@ -231,10 +226,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             let mut launches = if runs.len() == 1 { launches_of(&args.input)? } else { Vec::new() };
             for (number, mut run) in (1..).zip(runs) {
                 retain(&mut run, &args.filters)?;
-                let explanation = Explanation::from_recording_window(&run, args.scope());
-                let usage = usage_of(&run, std::mem::take(&mut launches));
-                let rooms = rooms(&explanation.groups, &usage);
-                let others = Others { rooms: &rooms, ..others };
+                let mut explanation = Explanation::from_recording_window(&run, args.scope());
+                explanation.add_memory(&usage_of(&run, std::mem::take(&mut launches)));
                 show_run(args, number, (&run.readout, others), &explanation)?;
                 has_failures |= args.fail_on_loss && is_lost(&run.readout, &explanation);
             }
@@ -292,14 +285,13 @@ fn show(
     args: &ExplainArgs,
     (number, title): (usize, &str),
     explanation: &Explanation,
-    Others { lines, limits, rooms }: Others<'_>,
+    Others { lines, limits }: Others<'_>,
 ) -> Result<(), Failure> {
     let input = args.input.display().to_string();
     if let Some(asked) = args.by.as_deref().filter(|_| explanation.by.is_none()) {
         return Err(no_such_column(asked, &[], &format!("the ops of {input}")));
     }
-    let document =
-        Document { input, run: number, title, explanation, lines, limits, l1_rooms: rooms };
+    let document = Document { input, run: number, title, explanation, lines, limits };
     print(args.json.then_some(document), |out| {
         if number > 1 {
             writeln!(out)?;
@@ -307,7 +299,7 @@ fn show(
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
         write_explanation(explanation, args.rows, out)?;
         write_costs(limits, args.rows, out)?;
-        let sentences = rooms.iter().map(|room| &*room.sentence);
+        let sentences = explanation.l1_rooms.iter().map(|room| &*room.sentence);
         write_sentences(ROOMS_TITLE, sentences, args.rows, out)?;
         let sentences = lines.iter().map(|line| &*line.sentence);
         write_sentences(LINES_TITLE, sentences, args.rows, out)

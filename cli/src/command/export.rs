@@ -2,13 +2,13 @@
 
 use super::{
     dataset::Dataset,
-    device_log, explain, export_source, noc, ops_page,
+    device_log, explain, export_source, memory, noc, ops_page,
     written::{Written, cancel_on_signals, refusal},
 };
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::{Failure, OrFail, failure, refuse_input_as_output},
-    input::{self, Run, chosen_run, joined, open_flat, open_run, open_runs},
+    input::{self, Run, chosen_run, filter_for, joined, open_flat, open_run, open_runs},
     numbers::{counted, grouped},
     progress::{Busy, Progress},
 };
@@ -17,11 +17,13 @@ use host_reader::{
     diff::{Diff, DiffOptions, Measurements},
     export::{
         CancelFlag, Destination, ExportFormat, PackedCounts, PackedTrace, Recording, Trace,
-        TraceComparison, TraceItems,
+        TraceComparison, TraceItems, TraceMemory,
         tracy::{TracyOptions, write_tracy_file},
         write_atomically,
     },
+    op_memory::usage_of,
     recording::DEVICE_LOG,
+    tables::MemoryRow,
 };
 use serde::Serialize;
 use std::{
@@ -69,11 +71,21 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     };
     let is_only_run = runs.len() == 1;
     let run = chosen_run(runs, &args.file, args.run)?;
+    // Launch messages do not tell the runs of a capture apart.
+    let launches = match is_only_run && target.shows_causes() {
+        true => memory::launches_of(&args.file)?,
+        false => Vec::new(),
+    };
     let busy = Busy::new(format!("arranging {}", args.file.display()));
     match &run {
         Run::Packed(packed) => {
             let causes = match target.shows_causes() {
-                true => Some(Explanation::from_packed_window(packed, Scope::BY_MODULE).or_fail()?),
+                true => {
+                    let mut causes =
+                        Explanation::from_packed_window(packed, Scope::BY_MODULE).or_fail()?;
+                    causes.add_memory(&usage_of(&packed.recording, launches));
+                    Some(causes)
+                }
                 false => None,
             };
             let trace = PackedTrace::new(packed).or_fail()?.described(title(&args.file), causes);
@@ -83,21 +95,36 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
             write(args, (&run, is_only_run), (&trace).into(), counts, &target)
         }
         Run::Whole(recording) => {
-            let mut trace = input::trace(recording, &args.filters)?;
-            trace.title = title(&args.file);
-            trace.comparison = comparison(args, recording)?;
-            if target.is_page() {
-                trace.source = export_source::of_recording(&args.file, args.run)?;
-            }
-            if target.shows_causes() {
-                let explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
-                trace.explanation = Some(explanation);
-            }
+            let trace = whole_trace(args, recording, launches, &target)?;
             let counts = TraceCounts::new(&trace);
             drop(busy);
             write(args, (&run, is_only_run), (&trace).into(), counts, &target)
         }
     }
+}
+
+/// Returns the trace of a run whose lanes are in memory, with what a page shows besides. `launches` are its
+/// launch messages.
+fn whole_trace<'run>(
+    args: &ExportArgs,
+    recording: &'run Recording,
+    launches: Vec<MemoryRow<'static>>,
+    target: &Target,
+) -> Result<Trace<'run>, Failure> {
+    let mut trace = input::trace(recording, &args.filters)?;
+    trace.title = title(&args.file);
+    trace.comparison = comparison(args, recording)?;
+    if target.is_page() {
+        trace.source = export_source::of_recording(&args.file, args.run)?;
+    }
+    if target.shows_causes() {
+        let usage = usage_of(recording, launches);
+        let mut explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+        explanation.add_memory(&usage);
+        trace.explanation = Some(explanation);
+        trace.memory = TraceMemory::new(usage, &filter_for(recording, &args.filters)?);
+    }
+    Ok(trace)
 }
 
 /// Writes the items of a run.

@@ -31,6 +31,8 @@ mod path;
 #[cfg(feature = "mcp")]
 mod programs;
 #[cfg(feature = "mcp")]
+mod provenance;
+#[cfg(feature = "mcp")]
 mod root;
 #[cfg(feature = "mcp")]
 mod server;
@@ -45,7 +47,7 @@ mod zones;
 /// and output.
 ///
 /// Tools: load, recordings, ops, by, zones, noc, counters, lines, memory, programs, explain,
-/// critical_path, losses, diff, more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for
+/// critical_path, losses, provenance, diff, more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for
 /// further rows. Files are only read. See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

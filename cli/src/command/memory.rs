@@ -13,7 +13,7 @@ use crate::{
 };
 use clap::Args;
 use host_reader::{
-    memory::{L1Usage, Lifetime, OpUsage, Usage, read_csv},
+    memory::{CallPlace, L1Usage, Lifetime, Maker, OpUsage, Peak, Usage, read_csv},
     op_memory::usage_of,
     packed_bytes::PackedMemory,
     recording::device_captures,
@@ -54,10 +54,12 @@ pub(crate) struct MemoryArgs {
 }
 
 /// Parses `X-Y`.
-fn core(text: &str) -> Result<(u32, u32), String> {
+pub(super) fn core(text: &str) -> Result<(u32, u32), String> {
     let parts = text.split_once('-');
     let core = parts.and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
-    core.ok_or_else(|| "expected X-Y, such as 1-2".to_owned())
+    core.ok_or_else(|| {
+        format!("expected X-Y, such as 1-2, found `{}`", printable(text, LONGEST_NAME))
+    })
 }
 
 /// Memory of a recording as JSON.
@@ -65,8 +67,19 @@ fn core(text: &str) -> Result<(u32, u32), String> {
 struct Document<'a> {
     /// Of each chip: the op with the peak.
     peaks: Vec<Peak>,
+    /// What keeps the memories in use during the ops with the peaks, in the order of the peaks.
+    makers: Vec<Made>,
     counts: Counts,
     memory: Rows<'a, Memory>,
+}
+
+/// What one call or op keeps in use at a peak.
+#[derive(Serialize)]
+pub(super) struct Made {
+    pub(super) chip_id: u32,
+    pub(super) run_host_id: u32,
+    #[serde(flatten)]
+    pub(super) maker: Maker,
 }
 
 /// What is known of the recording's ops.
@@ -77,26 +90,6 @@ struct Counts {
     ops_without_launch_messages: u64,
     ops_with_unreadable_buffers: u64,
     buffers_never_seen: u64,
-}
-
-/// The op during which a chip's memory is fullest.
-#[derive(Serialize)]
-pub(super) struct Peak {
-    pub(super) chip_id: u32,
-    pub(super) memory: &'static str,
-    pub(super) run_host_id: u32,
-    pub(super) op_name: Option<String>,
-    pub(super) core_ranges: Option<String>,
-    pub(super) used_bytes: u64,
-    pub(super) is_lower_bound: bool,
-    pub(super) reserved_bytes: Option<u64>,
-    pub(super) circular_buffer_bytes: Option<u64>,
-    pub(super) buffer_bytes: Option<u64>,
-    /// Bytes of buffers that no op has as a tensor any more.
-    pub(super) outlived_bytes: u64,
-    pub(super) capacity_bytes: Option<u64>,
-    pub(super) free_bytes: Option<u64>,
-    pub(super) largest_free_bytes: Option<u64>,
 }
 
 /// Reads a recording and prints the peak of its memory.
@@ -127,7 +120,7 @@ pub(crate) fn run(args: &MemoryArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If a file is no capture, or a folder has several captures, or none.
-fn capture_of(input: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn capture_of(input: &Path) -> Result<PathBuf, Failure> {
     if !input.is_dir() {
         return match FileKind::from_path(input) {
             FileKind::Capture | FileKind::Absent | FileKind::Stream => Ok(input.to_owned()),
@@ -188,8 +181,12 @@ fn show(args: &MemoryArgs, usage: &Usage) -> Result<(), Failure> {
     }
     if args.json {
         let rows = chosen.iter().flat_map(|&index| usage.rows(index, args.core)).collect();
-        let document =
-            Document { peaks: peaks(usage, &chosen), counts: counts(usage), memory: Rows(rows) };
+        let document = Document {
+            peaks: usage.peaks(&chosen),
+            makers: makers(usage, &chosen),
+            counts: counts(usage),
+            memory: Rows(rows),
+        };
         return print(Some(&document), |_| Ok(()));
     }
     print(None::<()>, |out| write(args, usage, &chosen, out))
@@ -211,70 +208,30 @@ const fn counts(usage: &Usage) -> Counts {
     }
 }
 
-/// Returns the peaks of all chips among some ops.
-pub(super) fn peaks(usage: &Usage, chosen: &[usize]) -> Vec<Peak> {
-    let of_chip = |chip: u32| {
-        let ops: Vec<usize> =
-            chosen.iter().copied().filter(|&index| usage.ops[index].chip_id == chip).collect();
-        let l1 = usage.l1_peak(&ops).map(|index| l1_peak(usage, index));
-        let dram = usage.dram_peak(&ops).and_then(|index| dram_peak(usage, index));
-        [l1, dram].into_iter().flatten()
-    };
-    usage.chips().into_iter().flat_map(of_chip).collect()
-}
-
-fn outlived_bytes(usage: &Usage, index: usize, memory: &str) -> u64 {
-    let live = usage.live(index).into_iter();
-    let outlived = live.filter(|one| one.memory() == memory && one.outlives_its_use(index));
-    outlived.map(|one| one.size_bytes).sum()
-}
-
-fn l1_peak(usage: &Usage, index: usize) -> Peak {
-    let op = &usage.ops[index];
-    let l1 = &op.l1;
-    Peak {
-        chip_id: op.chip_id,
-        memory: "L1",
-        run_host_id: op.run_host_id,
-        op_name: op.name.clone(),
-        core_ranges: (!l1.cores.is_empty()).then(|| l1.cores.to_string()),
-        used_bytes: l1.known_bytes(),
-        is_lower_bound: l1.is_lower_bound(),
-        reserved_bytes: l1.reserved_bytes,
-        circular_buffer_bytes: l1.circular_buffer_bytes,
-        buffer_bytes: l1.buffer_bytes,
-        outlived_bytes: outlived_bytes(usage, index, "L1"),
-        capacity_bytes: l1.l1_bytes,
-        free_bytes: l1.free_bytes(),
-        largest_free_bytes: l1.largest_free_bytes,
-    }
-}
-
-fn dram_peak(usage: &Usage, index: usize) -> Option<Peak> {
-    let op = &usage.ops[index];
-    let used_bytes = op.dram_bytes?;
-    Some(Peak {
-        chip_id: op.chip_id,
-        memory: "DRAM",
-        run_host_id: op.run_host_id,
-        op_name: op.name.clone(),
-        core_ranges: None,
-        used_bytes,
-        is_lower_bound: false,
-        reserved_bytes: None,
-        circular_buffer_bytes: None,
-        buffer_bytes: Some(used_bytes),
-        outlived_bytes: outlived_bytes(usage, index, "DRAM"),
-        capacity_bytes: op.dram_bank_bytes,
-        free_bytes: op.dram_bank_bytes.and_then(|bytes| bytes.checked_sub(used_bytes)),
-        largest_free_bytes: None,
-    })
+/// Returns what keeps each chip's memories in use during the ops with the peaks among some ops.
+pub(super) fn makers(usage: &Usage, chosen: &[usize]) -> Vec<Made> {
+    let of_peaks = usage.peaks_and_makers(chosen).into_iter();
+    let makers = of_peaks.flat_map(|(Peak { chip_id, run_host_id, .. }, makers)| {
+        makers.into_iter().map(move |maker| Made { chip_id, run_host_id, maker })
+    });
+    makers.collect()
 }
 
 fn op_label(op: &OpUsage) -> String {
     let name = printable(op.name.as_deref().unwrap_or("an op without a name"), LONGEST_NAME);
     format!("{name} ({})", program_label(op.run_host_id, None))
 }
+
+/// Returns the place of a call as text, after a word in front of it; empty if it is unknown.
+fn called(before: &str, place: &CallPlace) -> String {
+    if place.is_unknown() {
+        return String::new();
+    }
+    format!("{before}{}", printable(&place.to_string(), LONGEST_PLACE))
+}
+
+/// Maximum number of characters of a file, its line and a module.
+const LONGEST_PLACE: usize = 120;
 
 fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -323,16 +280,13 @@ fn write_l1(
     };
     writeln!(
         out,
-        "L1 of chip {}: {most}{}{of} on {cores}, during {}",
+        "L1 of chip {}: {most}{}{of} on {cores}, during {}{}",
         op.chip_id,
         grouped(l1.known_bytes()),
-        op_label(op)
+        op_label(op),
+        called(", called at ", &op.place)
     )?;
-    for (bytes, what) in [
-        (l1.circular_buffer_bytes, "circular buffers"),
-        (l1.buffer_bytes, "tensors and other buffers"),
-        (l1.reserved_bytes, "reserved by tt-metal, with kernels and their configuration"),
-    ] {
+    for (bytes, what) in l1.parts().into_iter().zip(L1Usage::PARTS) {
         let share = bytes.map_or_else(String::new, |bytes| percent(bytes, l1.known_bytes()));
         writeln!(out, "{:>14} {share:>7}  {what}", bytes.map_or("unknown".to_owned(), grouped))?;
     }
@@ -343,10 +297,8 @@ fn write_l1(
         }
         _ => writeln!(out, "{:>14}          free", "unknown")?,
     }
-    let outlived = usage.live(index).into_iter();
-    let outlived: Vec<_> =
-        outlived.filter(|one| one.memory() == "L1" && one.outlives_its_use(index)).collect();
-    write_outlived(usage, &outlived, out)?;
+    write_outlived(usage, &usage.outlived(index, "L1"), out)?;
+    write_makers(usage, (index, "L1"), args.rows, out)?;
     let core = args.core.or_else(|| l1.cores.first());
     let rows = usage.rows(index, core);
     let mut rows: Vec<&MemoryRow<'_>> = rows.iter().filter(|row| row.memory == "L1").collect();
@@ -372,12 +324,38 @@ fn write_outlived(usage: &Usage, outlived: &[&Lifetime], out: &mut impl Write) -
         let last = one.last_use.map_or_else(String::new, |last| op_label(&usage.ops[last]));
         let content = printable(one.content.as_deref().unwrap_or_default(), LONGEST_NAME);
         let bytes = grouped(one.size_bytes);
-        writeln!(out, "{bytes:>14}          {content}, last of {last}")?;
+        let made = called(", made at ", &one.place);
+        writeln!(out, "{bytes:>14}          {content}{made}, last of {last}")?;
     }
     if outlived.len() > MOST_OUTLIVED {
         writeln!(out, "{:>14}          and {} more", "", outlived.len() - MOST_OUTLIVED)?;
     }
     Ok(())
+}
+
+/// Writes what keeps a memory in use during an op, by the call or op that it belongs to.
+fn write_makers(
+    usage: &Usage,
+    (index, memory): (usize, &str),
+    limit: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut makers = usage.makers(index);
+    makers.retain(|maker| maker.memory == memory && maker.bytes > 0);
+    if makers.is_empty() {
+        return Ok(());
+    }
+    let whole: u64 = makers.iter().map(|maker| maker.bytes).sum();
+    writeln!(out, "\nWhat fills {memory} during {}\n", op_label(&usage.ops[index]))?;
+    write_columns!(&makers, limit, out, |maker| {
+        "bytes" => grouped(maker.bytes),
+        "share" => percent(maker.bytes, whole),
+        "what" => maker.kind,
+        "ranges" => grouped(maker.range_count),
+        "of" => printable(maker.owner.as_deref().unwrap_or_default(), LONGEST_NAME),
+        "called at" => called("", &maker.place),
+        "of no later use" => grouped(maker.outlived_bytes),
+    })
 }
 
 /// Number of tensors in a list of those that no later op has.
@@ -444,10 +422,8 @@ fn write_dram(
         grouped(used),
         op_label(op)
     )?;
-    let outlived = usage.live(index).into_iter();
-    let outlived: Vec<_> =
-        outlived.filter(|one| one.memory() == "DRAM" && one.outlives_its_use(index)).collect();
-    write_outlived(usage, &outlived, out)?;
+    write_outlived(usage, &usage.outlived(index, "DRAM"), out)?;
+    write_makers(usage, (index, "DRAM"), args.rows, out)?;
     let rows = usage.rows(index, None);
     let mut rows: Vec<&MemoryRow<'_>> = rows.iter().filter(|row| row.memory == "DRAM").collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.size_bytes));

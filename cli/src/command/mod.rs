@@ -11,7 +11,6 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 mod explain_limits;
 mod explain_lines;
-mod explain_memory;
 mod export;
 mod export_source;
 mod info;

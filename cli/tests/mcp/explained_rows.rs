@@ -2,6 +2,7 @@
 
 use super::rows::{array, base};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Classes of time, from docs/explain.md.
 pub(super) const CLASSES: [&str; 8] = [
@@ -44,6 +45,15 @@ pub(super) fn groups_of(explained: &Value) -> Vec<Value> {
     array(&explained["groups"]).iter().map(row).collect()
 }
 
+/// Returns value, unit and meaning of a threshold, from the table of docs/explain.md.
+fn threshold(name: &str) -> (f64, String, String) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/explain.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |"))).unwrap();
+    let cells: Vec<&str> = row.split(" | ").collect();
+    (cells[1].parse().unwrap(), cells[2].to_owned(), cells[3].to_owned())
+}
+
 pub(super) fn findings_of(explained: &Value) -> Vec<Value> {
     let row = |finding: &Value| {
         let at = &finding["place"];
@@ -59,6 +69,10 @@ pub(super) fn findings_of(explained: &Value) -> Vec<Value> {
         row["rests_on"] = json!(format!("{} of {} {what}", basis["count"], basis["of"]));
         let rows = joined_texts(&finding["rows"], ", ");
         row["rows"] = json!(Some(rows).filter(|rows| !rows.is_empty()));
+        let (value, unit, measures) = threshold(finding["threshold"].as_str().unwrap());
+        row["figure_unit"] = json!(unit);
+        row["figure_means"] = json!(measures);
+        row["threshold_value"] = json!(value);
         for key in ["cause", "sentence", "figure", "threshold", "gain_of", "advice"] {
             row[key] = finding[key].clone();
         }

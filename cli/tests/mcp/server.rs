@@ -100,6 +100,7 @@ fn what_cannot_be_answered_is_one_sentence_and_the_server_lives_on() {
         (json!(["ops", { "filter": huge }]), "at most 400 bytes, found 600000"),
         (json!(["ops", { "filter": "\u{1}\"".repeat(200) }]), "expected KEY=VALUE"),
         (json!(["explain", { "part": "all" }]), "unknown variant `all`"),
+        (json!(["memory", { "part": "map", "core": "1" }]), "expected X-Y, such as 1-2, found `1`"),
         (json!(["critical_path", { "program": 4_000_000_000_u32 }]), "ops lists them"),
         (json!(["losses", []]), ""),
         (json!(["diff", { "a": "r1" }]), "missing field `b`"),
@@ -163,6 +164,7 @@ fn tools_describe_their_arguments_and_only_read() {
         "explain",
         "critical_path",
         "losses",
+        "provenance",
         "diff",
         "more",
     ];
@@ -238,7 +240,7 @@ fn damaged_lines_do_not_end_the_server() {
         r#"{"jsonrpc":"2.0","id":99,"method":"tools/list"}"#,
     ]);
     let last = answers.iter().find(|answer| answer["id"] == 99).unwrap();
-    assert_eq!(array(&last["result"]["tools"]).len(), 15);
+    assert_eq!(array(&last["result"]["tools"]).len(), 16);
     assert_eq!(code, Some(0));
 }
 

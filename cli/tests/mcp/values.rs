@@ -556,6 +556,8 @@ fn memory_is_that_of_kprof_memory() {
         json!(["memory", { "part": "map" }]),
         json!(["memory", { "part": "ops", "op": "Ones" }]),
         json!(["memory", { "op": "Softmax" }]),
+        json!(["memory", { "part": "makers" }]),
+        json!(["memory", { "part": "outlived" }]),
     ];
     let found = call_all("legacy", &[&path], &calls);
     let answers: Vec<Answer> =
@@ -571,6 +573,23 @@ fn memory_is_that_of_kprof_memory() {
     );
     assert!(answers[3].rows.is_empty());
     assert_eq!(answers[3].head["reason"], "no op has this text in its name");
+    assert_rows(&answers[4], array(&all["makers"]).clone(), "makers");
+    let outlived = &answers[5].rows;
+    assert_eq!(outlived.len(), 1);
+    let map = rows_of(add, "memory", "memory");
+    let tensor = map.iter().find(|row| row["kind"] == "tensor").unwrap();
+    for (key, of_map) in [
+        ("size_bytes", "size_bytes"),
+        ("start", "start"),
+        ("content", "content"),
+        ("owner", "owner"),
+        ("module", "owner_module"),
+        ("location", "owner_location"),
+        ("last_use_run_host_id", "last_use_run_host_id"),
+    ] {
+        assert_eq!(outlived[0][key], tensor[of_map], "{key}");
+    }
+    assert_eq!(outlived[0]["last_use_op_name"], "Ones");
     for answer in &answers {
         assert_eq!(answer.head["op_count"], all["counts"]["ops"]);
         let counts = &all["counts"];

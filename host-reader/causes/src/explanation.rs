@@ -9,6 +9,7 @@ use crate::{
     finding::{Cause, Finding, GainOf, Untold, percent},
     host_time::{add_host_facts, built_again},
     kernel_sentence::kernel_sentence,
+    l1_room::RoomInL1,
     launch_rows::{LaunchRows, are_described},
     missing_launches::missing_launches,
     no_cause::NoCause,
@@ -102,6 +103,9 @@ pub struct Explanation {
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
     /// are unknown.
     pub groups: Vec<OpCodeGroup>,
+    /// Room of L1 for what the longest ops have in DRAM; empty unless [`Self::add_memory`] has added it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub l1_rooms: Vec<RoomInL1>,
     /// Ops grouped by the column that [`Scope::by`] asks for; `None` if none is asked for, or if no
     /// row has it.
     pub by: Option<OpsByColumn>,
@@ -111,6 +115,9 @@ pub struct Explanation {
     pub phases: Vec<Phase>,
     /// Launches sorted by chip and time; empty for ops CSVs.
     pub ops: Vec<OpCauses>,
+    /// Indices in `ops` of the launches that the explanation covers.
+    #[serde(skip)]
+    pub(crate) covered: Vec<usize>,
     /// Numbers of usable and of unusable records of waits and signals.
     pub sync: SyncCounts,
     /// Sentences about traces that were captured and never replayed.
@@ -233,7 +240,8 @@ impl Explanation {
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
-        let own: Vec<Explained<'_>> = own.map(|(_, pair)| *pair).collect();
+        let (covered, own): (Vec<usize>, Vec<Explained<'_>>) =
+            own.map(|(index, pair)| (index, *pair)).unzip();
         let devices = match found {
             Some(steady) => part_times(recording, (&pairs, &own), steady),
             None => all.clone(),
@@ -254,11 +262,7 @@ impl Explanation {
             noc: &noc.uses,
             recorded,
         };
-        let (mut findings, mut untold) = rules::explain_ops(facts, &readout.zones);
-        let ([own, all], error_ns) = chip_ops(recording, [&own_ops, &all_ops]);
-        findings.extend(rules::collective_skew(&own, &all, error_ns));
-        let (starts, unknown) = rules::chip_starts(&all, error_ns);
-        untold.extend(unknown);
+        let (findings, untold, starts) = rules_of_launches(recording, facts, [&own_ops, &all_ops]);
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
@@ -276,6 +280,7 @@ impl Explanation {
             devices,
             phases,
             ops,
+            covered,
             sync: evidence.counts,
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,
@@ -432,6 +437,21 @@ impl Explanation {
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));
         }
     }
+}
+
+/// Returns the findings about launches, the unanswered questions, and sentences about when chips start. The
+/// lists hold the launches that are explained, and all.
+fn rules_of_launches(
+    recording: &Recording,
+    facts: OpFacts<'_>,
+    lists: [&[&OpCauses]; 2],
+) -> (Vec<Finding>, Vec<Untold>, Option<String>) {
+    let (mut findings, mut untold) = rules::explain_ops(facts, &recording.readout.zones);
+    let ([own, all], error_ns) = chip_ops(recording, lists);
+    findings.extend(rules::collective_skew(&own, &all, error_ns));
+    let (starts, unknown) = rules::chip_starts(&all, error_ns);
+    untold.extend(unknown);
+    (findings, untold, starts)
 }
 
 /// Returns two lists of launches as ops of their chips, and the error of their starts on a clock that

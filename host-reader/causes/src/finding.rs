@@ -33,6 +33,8 @@ reader::labelled! {
         Latency = "latency",
         /// DRAM is at its peak bandwidth.
         Dram = "DRAM",
+        /// Tensors of an op that DRAM limits would not fit into L1.
+        FullL1 = "full L1",
         /// A link of the NoC is at its peak bandwidth.
         Noc = "NoC",
         /// Cores wait for a semaphore that another core signals.

@@ -8,6 +8,7 @@
 //! | how long was each RISC blocked, and by what? | [`RiscWait`], [`SyncCounts`] |
 //! | for which RISCs did cores wait at a semaphore? | [`SemaphoreWait`] |
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
+//! | would what an op has in DRAM fit into L1? | [`Explanation::add_memory`], [`RoomInL1`] |
 //! | at which value does a rule fire, and what is the source of the value? | [`Threshold`] |
 //!
 //! All results can be serialised, and field names contain their units. This crate prints nothing.
@@ -40,6 +41,7 @@ mod iteration;
 mod iteration_rows;
 mod kernel_sentence;
 mod kernel_zone;
+mod l1_room;
 mod last_block;
 mod late_starts;
 mod launch_rows;
@@ -85,6 +87,7 @@ pub use explanation::{Explanation, SCHEMA_VERSION};
 pub use finding::{Basis, Cause, Finding, GainOf, Place, Untold};
 pub use iteration::SteadyRule;
 pub use kernel_zone::KernelZone;
+pub use l1_room::RoomInL1;
 pub use no_cause::NoCause;
 pub use op::{OpCauses, SetupShare};
 pub use op_code_group::{GroupBound, OpCodeGroup};

@@ -6,6 +6,7 @@ mod captures;
 mod claims;
 mod dram;
 mod folders;
+mod full_l1;
 mod generated;
 mod honest;
 mod iterations;

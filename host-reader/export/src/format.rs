@@ -101,10 +101,14 @@ impl ExportFormat {
         self.0.shows_causes
     }
 
-    /// Adds the causes of slowness to a recording's trace, if this format shows them.
+    /// Adds the causes of slowness to a recording's trace, if this format shows them; also those in what
+    /// memory held, if the trace has it.
     pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
         if self.0.shows_causes {
-            let explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+            let mut explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+            if let Some(memory) = &trace.memory {
+                explanation.add_memory(&memory.usage);
+            }
             trace.explanation = Some(explanation);
         }
     }

@@ -66,7 +66,8 @@ pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFi
 pub use trace::{
     HiddenCounts, LanePart, NameId, PackedCounts, PackedTrace, PointCategory, ProgramSource,
     SourceLine, Trace, TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot,
-    TraceHostThread, TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp,
-    TracePlotPoint, TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
+    TraceHostThread, TraceItems, TraceLane, TraceLoss, TraceMemory, TraceName, TraceNames,
+    TraceNoc, TraceOp, TracePlotPoint, TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge,
+    ZoneTexts, op_label,
 };
 pub use words::doubt_text;

@@ -53,6 +53,10 @@ pub struct OpBuffers {
     pub closed: Vec<u64>,
     /// Events in their order.
     pub events: Vec<BufferEvent>,
+    /// Names of the program's calls that allocated: one for each [`BufferEvent::Allocated`], in their
+    /// order. `None` for a buffer that no call was seen allocating; empty if calls were not recorded.
+    #[serde(default)]
+    pub calls: Vec<Option<String>>,
 }
 
 impl OpBuffers {

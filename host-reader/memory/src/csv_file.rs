@@ -4,8 +4,8 @@ use crate::CoreSet;
 use std::io::Read;
 use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, Memory, MemoryRow, RecordingKey};
 
-/// Reads rows that [`tables::write_csv`] has written. Other columns are ignored, and rows that cannot
-/// be read are counted.
+/// Reads rows that [`tables::write_csv`] has written. Other columns are ignored, missing columns that may
+/// be null are null, and rows that cannot be read are counted.
 ///
 /// ```
 /// use tables::{Memory, MemoryRow, write_csv};
@@ -20,7 +20,7 @@ use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, Memory, MemoryRow, Reco
 /// If the file has no column names, or not all columns.
 pub fn read_csv(file: impl Read) -> Result<CsvFile<MemoryRow<'static>>, CsvFileError> {
     let written_by = "kprof record --simulate CHIP --device-memory-profiler";
-    CsvReader { written_by, may_lack_nullable_columns: false, row }.read(file)
+    CsvReader { written_by, may_lack_nullable_columns: true, row }.read(file)
 }
 
 fn row(cells: &CsvCells<'_, Memory>) -> Result<MemoryRow<'static>, String> {
@@ -52,6 +52,8 @@ fn row(cells: &CsvCells<'_, Memory>) -> Result<MemoryRow<'static>, String> {
         page_bytes: cells.optional("page_bytes")?,
         owner: cells.text("owner"),
         last_use_run_host_id: cells.optional("last_use_run_host_id")?,
+        owner_module: cells.text("owner_module"),
+        owner_location: cells.text("owner_location"),
     })
 }
 
@@ -85,6 +87,8 @@ mod tests {
             page_bytes: Some(2048),
             owner: text("ttnn.add"),
             last_use_run_host_id: Some(5120),
+            owner_module: text("Model.layers.0"),
+            owner_location: text("model.py:12"),
         }
     }
 

@@ -1,6 +1,9 @@
 //! Buffers from their allocation to their end.
 
-use crate::buffers::{BufferEvent, OpBuffers};
+use crate::{
+    buffers::{BufferEvent, OpBuffers},
+    place::{CallPlace, CallPlaces},
+};
 use std::{collections::HashMap, ops::Range};
 use tables::MemoryRow;
 
@@ -17,6 +20,8 @@ pub struct Lifetime {
     pub size_bytes: u64,
     /// Call that allocated it; `None` if no call was seen doing so.
     pub owner: Option<String>,
+    /// Place of that call.
+    pub place: CallPlace,
     /// Shape, data type and layout of its tensor; `None` if no op had it as a tensor.
     pub content: Option<String>,
     /// True if it is the profiler's own.
@@ -68,9 +73,11 @@ impl Lifetime {
 }
 
 /// Follows the buffers of one chip from op to op.
-#[derive(Debug, Default)]
-pub(crate) struct Follower {
+#[derive(Debug)]
+pub(crate) struct Follower<'a> {
     chip_id: u32,
+    /// Places of the calls that allocate.
+    places: &'a CallPlaces,
     done: Vec<Lifetime>,
     /// Buffers that exist, by mesh, kind of memory and address.
     live: HashMap<(u64, String, u64), Lifetime>,
@@ -78,9 +85,9 @@ pub(crate) struct Follower {
     pub(crate) unknown_count: u64,
 }
 
-impl Follower {
-    pub(crate) fn new(chip_id: u32) -> Self {
-        Self { chip_id, ..Self::default() }
+impl<'a> Follower<'a> {
+    pub(crate) fn new(chip_id: u32, places: &'a CallPlaces) -> Self {
+        Self { chip_id, places, done: Vec::new(), live: HashMap::new(), unknown_count: 0 }
     }
 
     /// Follows what the allocator did before the launch of the op with this index.
@@ -92,12 +99,18 @@ impl Follower {
             // The mesh was opened, so that what another one of this id held is gone.
             self.close(op, buffers.mesh);
         }
+        let mut calls = buffers.calls.iter();
         for event in &buffers.events {
-            self.event(op, buffers.mesh, event);
+            let is_allocation = matches!(event, BufferEvent::Allocated(..));
+            let call = if is_allocation { calls.next().and_then(Option::as_ref) } else { None };
+            let place = call.and_then(|name| self.places.get(name)).cloned();
+            self.event((op, buffers.mesh), event, place.unwrap_or_default());
         }
     }
 
-    fn event(&mut self, op: usize, mesh: u64, event: &BufferEvent) {
+    /// Follows an event of a mesh before the launch of an op. `place` is that of the call that
+    /// allocates.
+    fn event(&mut self, (op, mesh): (usize, u64), event: &BufferEvent, place: CallPlace) {
         let key = |region: &String, address: u64| (mesh, region.clone(), address);
         match event {
             BufferEvent::Allocated(region, start, size_bytes, owner) => {
@@ -107,6 +120,7 @@ impl Follower {
                     start: *start,
                     size_bytes: *size_bytes,
                     owner: owner.clone(),
+                    place,
                     content: None,
                     is_own: false,
                     first_op: op,

@@ -1,26 +1,37 @@
 //! Tensors of an op that lie in DRAM, and whether L1 has room for them.
 
-use crate::{
-    lifetimes::Lifetime,
-    usage::{L1Usage, OpUsage, Usage},
-};
+use crate::usage::{L1Usage, OpUsage, Usage};
 
 /// Sides of a tile in elements.
 const TILE: u64 = 32;
 /// Alignment in bytes of pages in L1.
 const ALIGNMENT: u64 = 16;
 
+/// Tensor of an op that lies in DRAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DramTensor<'a> {
+    /// Shape, data type and layout.
+    pub content: &'a str,
+    /// Bytes that it would take in each bank of L1 if it were interleaved there.
+    pub bank_bytes: u64,
+}
+
 /// Tensors of an op that lie in DRAM, and the room that L1 has for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct L1Room<'a> {
     /// The op.
     pub op: &'a OpUsage,
-    /// The tensors, each with the bytes that it would take in each bank of L1 if it were interleaved,
-    /// most first.
-    pub tensors: Vec<(&'a str, u64)>,
+    /// The tensors, largest first.
+    pub tensors: Vec<DramTensor<'a>>,
     /// Number of tensors in DRAM whose bytes are unknown, because of their data type or layout.
     pub unknown_count: u64,
-    /// Bytes of L1 on the fullest core that no later op has as a tensor.
+    /// Bytes of the largest range that is free on every core, in the launch of the op with the least
+    /// room; `None` if anything in use is unknown.
+    pub largest_free_bytes: Option<u64>,
+    /// What `largest_free_bytes` would be without the tensors that no later op has; `None` if there are
+    /// none, or if anything in use is unknown.
+    pub largest_free_if_freed_bytes: Option<u64>,
+    /// Bytes of tensors in L1 that no later op has as a tensor.
     pub outlived_bytes: u64,
 }
 
@@ -28,16 +39,34 @@ impl L1Room<'_> {
     /// Returns the bytes that all of the tensors would take in each bank of L1.
     #[must_use]
     pub fn needed_bytes(&self) -> u64 {
-        self.tensors.iter().map(|(_, bytes)| bytes).sum()
+        self.tensors.iter().map(|tensor| tensor.bank_bytes).sum()
     }
 
-    /// Returns whether the largest free piece of the fullest core has room for all of the tensors;
-    /// `None` if what is free or needed is unknown.
+    /// Returns whether the largest free range has room for all of the tensors; `None` if what is free
+    /// or needed is unknown.
     #[must_use]
     pub fn has_room(&self) -> Option<bool> {
-        let free = self.op.l1.largest_free_bytes?;
-        (self.unknown_count == 0 || self.needed_bytes() > free)
-            .then_some(self.needed_bytes() <= free)
+        self.fits_in(self.largest_free_bytes?)
+    }
+
+    /// Returns whether there would be room without the tensors that no later op has; `None` if there are
+    /// none, or if what is free or needed is unknown.
+    #[must_use]
+    pub fn has_room_if_freed(&self) -> Option<bool> {
+        self.fits_in(self.largest_free_if_freed_bytes?)
+    }
+
+    fn fits_in(&self, free_bytes: u64) -> Option<bool> {
+        (self.unknown_count == 0 || self.needed_bytes() > free_bytes)
+            .then_some(self.needed_bytes() <= free_bytes)
+    }
+
+    /// Returns the largest tensor that does not fit even alone; `None` if each one fits alone, or if
+    /// what is free is unknown.
+    #[must_use]
+    pub fn too_large(&self) -> Option<DramTensor<'_>> {
+        let free = self.largest_free_bytes?;
+        self.tensors.first().copied().filter(|tensor| tensor.bank_bytes > free)
     }
 
     /// Returns the use of L1 on the fullest core.
@@ -60,17 +89,37 @@ impl Usage {
         });
         let (mut tensors, mut unknown_count) = (Vec::new(), 0);
         for buffer in in_dram {
-            match buffer.content.as_deref().and_then(|of| Some((of, bank_bytes(of, banks)?))) {
-                Some(known) => tensors.push(known),
+            let known = buffer.content.as_deref().and_then(|content| {
+                Some(DramTensor { content, bank_bytes: bank_bytes(content, banks)? })
+            });
+            match known {
+                Some(tensor) => tensors.push(tensor),
                 None => unknown_count += 1,
             }
         }
-        tensors.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-        let outlived =
-            |buffer: &&Lifetime| buffer.memory() == "L1" && buffer.outlives_its_use(index);
-        let outlived_bytes = live.iter().copied().filter(outlived).map(|of| of.size_bytes).sum();
-        let is_there = !tensors.is_empty() || unknown_count > 0;
-        is_there.then_some(L1Room { op, tensors, unknown_count, outlived_bytes })
+        if tensors.is_empty() && unknown_count == 0 {
+            return None;
+        }
+        tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.bank_bytes));
+        let outlived_bytes = self.outlived_bytes(index, "L1");
+        let if_freed = || self.largest_common_free(index, |one| !one.outlives_its_use(index));
+        Some(L1Room {
+            op,
+            tensors,
+            unknown_count,
+            largest_free_bytes: self.largest_common_free(index, |_| true),
+            largest_free_if_freed_bytes: (outlived_bytes > 0).then(if_freed).flatten(),
+            outlived_bytes,
+        })
+    }
+
+    /// Returns the bytes of circular buffers of an op on its fullest core, and the bytes of the largest
+    /// range that is free on cores without launches of the op; `None` if either is unknown.
+    #[must_use]
+    pub fn idle_core_room(&self, index: usize) -> Option<(u64, u64)> {
+        let op = self.ops.get(index)?;
+        let needed_bytes = op.l1.circular_buffer_bytes.filter(|_| !op.l1.cores.is_empty())?;
+        Some((needed_bytes, self.largest_free_without_launch(index)?))
     }
 }
 
@@ -124,7 +173,7 @@ fn tile_bytes(data_type: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::RecordedOp;
+    use crate::{place::CallPlaces, usage::RecordedOp};
     use tables::MemoryRow;
     use wire::RunHostId;
 
@@ -143,7 +192,21 @@ mod tests {
         }
     }
 
-    fn room_of(dram: &str, circular_buffer_bytes: u64) -> (Option<bool>, u64, u64, u64) {
+    fn launch(cores: &str, layout: u32, start: u64, size_bytes: u64) -> MemoryRow<'static> {
+        MemoryRow {
+            run_host_id: RunHostId::encode(2, 0).0,
+            layout: Some(layout),
+            memory: "L1".to_owned(),
+            cores: Some(cores.to_owned()),
+            kind: MemoryRow::CIRCULAR_BUFFER.to_owned(),
+            start,
+            size_bytes,
+            ..MemoryRow::default()
+        }
+    }
+
+    /// Two ops: the first has a tensor in the last 1,000 bytes of L1, the second one in DRAM.
+    fn usage_of(dram: &str, launches: Vec<MemoryRow<'static>>) -> Usage {
         let first = r#"{"mesh": 1, "layout": {"l1_bytes": 10000, "l1_reserved_bytes": 1000, "l1_banks": 2,
             "dram_bank_bytes": 50000, "dram_banks": 2}, "events": [
             {"a": ["L1", 9000, 1000, null]}, {"u": ["L1", 9000, "[1, 500] BFLOAT16 ROW_MAJOR"]}]}"#;
@@ -152,22 +215,15 @@ mod tests {
                 {{"a": ["DRAM", 8192, 64, null]}}]}}"#
         );
         let op = |base, text: &str| RecordedOp {
-            chip_id: 0,
             run_host_id: RunHostId::encode(base, 0).0,
-            name: None,
             buffers: Some(text.to_owned()),
+            ..RecordedOp::default()
         };
-        let launch = MemoryRow {
-            run_host_id: RunHostId::encode(2, 0).0,
-            layout: Some(0),
-            memory: "L1".to_owned(),
-            cores: Some("1-1".to_owned()),
-            kind: MemoryRow::CIRCULAR_BUFFER.to_owned(),
-            start: 1000,
-            size_bytes: circular_buffer_bytes,
-            ..MemoryRow::default()
-        };
-        let usage = Usage::new(vec![op(1, first), op(2, &second)], vec![launch]);
+        Usage::new(vec![op(1, first), op(2, &second)], launches, &CallPlaces::new())
+    }
+
+    fn room_of(dram: &str, circular_buffer_bytes: u64) -> (Option<bool>, u64, u64, u64) {
+        let usage = usage_of(dram, vec![launch("1-1", 0, 1000, circular_buffer_bytes)]);
         assert_eq!(usage.l1_room(0), None, "the first op has no tensor in DRAM");
         let room = usage.l1_room(1).unwrap();
         (room.has_room(), room.needed_bytes(), room.unknown_count, room.outlived_bytes)
@@ -180,5 +236,43 @@ mod tests {
         assert_eq!(room_of(tiles, 5952), (Some(true), 2048, 0, 1000));
         assert_eq!(room_of(tiles, 5953), (Some(false), 2048, 0, 1000));
         assert_eq!(room_of("[32, 64] FP6 TILE", 100), (None, 0, 1, 1000));
+    }
+
+    #[test]
+    fn a_tensor_needs_the_same_addresses_on_every_core() {
+        let tiles = "[32, 64] BFLOAT16 TILE";
+        // On each core, 7,000 of 8,000 bytes are free in one piece, of which both have 6,000.
+        let launches = vec![launch("1-1", 0, 1000, 1000), launch("2-1", 0, 8000, 1000)];
+        let usage = usage_of(tiles, launches);
+        let room = usage.l1_room(1).unwrap();
+        assert_eq!(
+            (room.largest_free_bytes, room.l1().largest_free_bytes),
+            (Some(6000), Some(7000))
+        );
+        // Of two launches, the one with less room counts.
+        let launches = vec![launch("1-1", 0, 1000, 1000), launch("1-1", 1, 4000, 1000)];
+        let usage = usage_of(tiles, launches);
+        assert_eq!(usage.l1_room(1).unwrap().largest_free_bytes, Some(4000));
+        // Cores that the op leaves idle have no circular buffers.
+        assert_eq!(usage.idle_core_room(1), Some((1000, 8000)));
+        let unknown = usage_of(tiles, Vec::new());
+        assert_eq!(unknown.l1_room(1).unwrap().largest_free_bytes, None);
+        assert_eq!(unknown.idle_core_room(1), None);
+    }
+
+    #[test]
+    fn room_counts_what_would_be_free_without_tensors_that_no_later_op_has() {
+        // 2,000 bytes are free in front of the tensor, with it 3,000.
+        let room = |dram| {
+            let usage = usage_of(dram, vec![launch("1-1", 0, 1000, 6000)]);
+            let room = usage.l1_room(1).unwrap();
+            let large = room.too_large().map(|tensor| tensor.bank_bytes);
+            let free = (room.largest_free_bytes, room.largest_free_if_freed_bytes);
+            assert_eq!(free, (Some(2000), Some(3000)));
+            (room.has_room(), room.has_room_if_freed(), large)
+        };
+        assert_eq!(room("[32, 64] BFLOAT16 TILE"), (Some(false), Some(true), Some(2048)));
+        assert_eq!(room("[32, 128] BFLOAT16 TILE"), (Some(false), Some(false), Some(4096)));
+        assert_eq!(room("[1, 500] BFLOAT16 ROW_MAJOR"), (Some(true), Some(true), None));
     }
 }

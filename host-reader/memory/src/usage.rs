@@ -5,13 +5,14 @@ use crate::{
     buffers::{Layout, OpBuffers},
     intervals::Intervals,
     lifetimes::{Follower, Lifetime},
+    place::{CallPlace, CallPlaces},
 };
 use std::collections::BTreeMap;
 use tables::MemoryRow;
 use wire::RunHostId;
 
 /// An op of a recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedOp {
     /// Number of the chip.
     pub chip_id: u32,
@@ -19,6 +20,8 @@ pub struct RecordedOp {
     pub run_host_id: u32,
     /// Name of the op.
     pub name: Option<String>,
+    /// Place of its call.
+    pub place: CallPlace,
     /// The allocator's JSON of the op; `None` if the host did not record it.
     pub buffers: Option<String>,
 }
@@ -35,6 +38,9 @@ pub struct L1Usage {
     /// Bytes that tt-metal keeps for itself, with kernels and their configuration. `None` if
     /// unknown.
     pub reserved_bytes: Option<u64>,
+    /// Bytes of kernels and their configuration, which are part of `reserved_bytes`. `None` if launch
+    /// messages or what is reserved are not known.
+    pub kernel_bytes: Option<u64>,
     /// Bytes of circular buffers outside of tensors. `None` if launch messages are not known.
     pub circular_buffer_bytes: Option<u64>,
     /// Bytes of tensors and other buffers of the allocator. `None` if the host did not record them.
@@ -46,6 +52,21 @@ pub struct L1Usage {
 }
 
 impl L1Usage {
+    /// Labels of [`Self::parts`].
+    pub const PARTS: [&str; 4] = [
+        "circular buffers",
+        "tensors and other buffers",
+        "reserved by tt-metal, with kernels and their configuration",
+        "of what is reserved: kernels and their configuration",
+    ];
+
+    /// Returns the bytes of the parts of what is in use; the last one is part of the one before. `None` if
+    /// unknown.
+    #[must_use]
+    pub const fn parts(&self) -> [Option<u64>; 4] {
+        [self.circular_buffer_bytes, self.buffer_bytes, self.reserved_bytes, self.kernel_bytes]
+    }
+
     /// Returns the bytes in use that are known.
     #[must_use]
     pub fn known_bytes(&self) -> u64 {
@@ -79,6 +100,8 @@ pub struct OpUsage {
     pub run_host_id: u32,
     /// Name of the op.
     pub name: Option<String>,
+    /// Place of its call.
+    pub place: CallPlace,
     /// The fullest core.
     pub l1: L1Usage,
     /// Bytes of buffers in each DRAM bank; `None` if the host did not record them.
@@ -123,19 +146,25 @@ struct Group<'a> {
 }
 
 impl Usage {
-    /// Joins ops and the buffers of their host with rows of launch messages.
+    /// Joins ops and the buffers of their host with rows of launch messages. `places` are those of the
+    /// calls that the host's buffers name.
     #[must_use]
-    pub fn new(mut recorded: Vec<RecordedOp>, launches: Vec<MemoryRow<'static>>) -> Self {
+    pub fn new(
+        mut recorded: Vec<RecordedOp>,
+        launches: Vec<MemoryRow<'static>>,
+        places: &CallPlaces,
+    ) -> Self {
         recorded.sort_by_key(|op| (op.chip_id, RunHostId(op.run_host_id).base()));
         recorded.dedup_by_key(|op| (op.chip_id, op.run_host_id));
         let mut usage = Self { op_count: recorded.len() as u64, ..Self::default() };
         for row in launches {
             usage.launches.entry((row.chip_id, row.run_host_id)).or_default().push(row);
         }
-        let mut chips: BTreeMap<u32, (Follower, Option<Layout>)> = BTreeMap::new();
+        let mut chips: BTreeMap<u32, (Follower<'_>, Option<Layout>)> = BTreeMap::new();
         for op in &recorded {
-            let (follower, layout) =
-                chips.entry(op.chip_id).or_insert_with(|| (Follower::new(op.chip_id), None));
+            let (follower, layout) = chips
+                .entry(op.chip_id)
+                .or_insert_with(|| (Follower::new(op.chip_id, places), None));
             usage.add(op, follower, layout);
         }
         for (follower, _) in chips.into_values() {
@@ -147,7 +176,7 @@ impl Usage {
         usage
     }
 
-    fn add(&mut self, op: &RecordedOp, follower: &mut Follower, layout: &mut Option<Layout>) {
+    fn add(&mut self, op: &RecordedOp, follower: &mut Follower<'_>, layout: &mut Option<Layout>) {
         let buffers = op.buffers.as_deref().and_then(|text| {
             let parsed = OpBuffers::parse(text);
             self.unreadable_count += u64::from(parsed.is_none());
@@ -167,6 +196,7 @@ impl Usage {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
             name: op.name.clone(),
+            place: op.place.clone(),
             l1: L1Usage::default(),
             // Replaced by the sum of the buffers.
             dram_bytes: buffers.is_some().then_some(0),
@@ -214,14 +244,21 @@ impl Usage {
         let l1_bytes = op.layout.map(|layout| layout.l1_bytes);
         let known = L1Usage { reserved_bytes, buffer_bytes, l1_bytes, ..L1Usage::default() };
         let of_groups = self.groups(op).into_iter().map(|group| {
-            let mut used = common.clone();
+            let (mut used, mut kernels) = (common.clone(), Intervals::default());
             let mut circular_buffer_bytes = 0;
             for row in &group.rows {
-                let fresh = used.add(row.start..row.start + row.size_bytes);
-                // Kernels and their configuration are in what tt-metal reserves.
-                circular_buffer_bytes += if row.is_circular_buffer() { fresh } else { 0 };
+                let range = row.start..row.start + row.size_bytes;
+                let fresh = used.add(range.clone());
+                if row.is_circular_buffer() {
+                    circular_buffer_bytes += fresh;
+                } else if row.is_of_kernel() {
+                    // Kernels and their configuration are in what tt-metal reserves.
+                    let end = range.end.min(reserved_bytes.unwrap_or_default());
+                    kernels.add(range.start.min(end)..end);
+                }
             }
             let mut usage = L1Usage {
+                kernel_bytes: reserved_bytes.map(|_| kernels.size()),
                 layout: group.rows.first().and_then(|row| row.layout),
                 cores: group.cores,
                 circular_buffer_bytes: Some(circular_buffer_bytes),
@@ -239,6 +276,51 @@ impl Usage {
             }
         }
         fullest.unwrap_or(known)
+    }
+
+    /// Returns the largest range of L1 that is free on every core while an op runs, in the launch with the
+    /// least room; `None` if anything in use is unknown. Buffers that `is_kept` excludes count as free.
+    pub(crate) fn largest_common_free(
+        &self,
+        index: usize,
+        is_kept: impl Fn(&Lifetime) -> bool,
+    ) -> Option<u64> {
+        let op = self.ops.get(index)?;
+        let (layout, common) = self.common_ranges(index, is_kept)?;
+        // An interleaved tensor has the same address on every core. Launches with other ranges have
+        // other layouts.
+        let mut of_layouts: BTreeMap<Option<u32>, Intervals> = BTreeMap::new();
+        for group in self.groups(op) {
+            for row in group.rows {
+                let used = of_layouts.entry(row.layout).or_insert_with(|| common.clone());
+                used.add(row.start..row.start + row.size_bytes);
+            }
+        }
+        of_layouts.into_values().map(|used| used.largest_gap(layout.l1_bytes)).min()
+    }
+
+    /// Returns the largest range of L1 that is free on cores on which an op was not launched; `None` if
+    /// anything in use is unknown.
+    pub(crate) fn largest_free_without_launch(&self, index: usize) -> Option<u64> {
+        let (layout, common) = self.common_ranges(index, |_| true)?;
+        Some(common.largest_gap(layout.l1_bytes))
+    }
+
+    /// Returns the ranges in use on every core while an op runs; `None` if anything in use is unknown.
+    fn common_ranges(
+        &self,
+        index: usize,
+        is_kept: impl Fn(&Lifetime) -> bool,
+    ) -> Option<(Layout, Intervals)> {
+        let op = self.ops.get(index).filter(|op| !op.l1.is_lower_bound())?;
+        let layout = op.layout?;
+        let mut common = Intervals::default();
+        common.add(0..layout.l1_reserved_bytes);
+        let buffers = self.live(index).into_iter().filter(|one| one.memory() == "L1");
+        for buffer in buffers.filter(|one| is_kept(one)) {
+            common.add(buffer.range());
+        }
+        Some((layout, common))
     }
 
     /// Returns the rows of launch messages, by cores and layout.
@@ -305,6 +387,8 @@ impl Usage {
                 counted_bytes: used.add(buffer.range()),
                 owner: buffer.owner.clone(),
                 last_use_run_host_id: buffer.last_use.map(|last| self.ops[last].run_host_id),
+                owner_module: buffer.place.module.clone(),
+                owner_location: buffer.place.location.clone(),
                 ..row(memory)
             });
         }
@@ -370,6 +454,7 @@ mod tests {
             run_host_id: RunHostId::encode(base, chip_id).0,
             name: Some(name.to_owned()),
             buffers: buffers.map(str::to_owned),
+            ..RecordedOp::default()
         }
     }
 
@@ -424,7 +509,7 @@ mod tests {
             launch(2, "2-1 3-1", MemoryRow::CIRCULAR_BUFFER, 820, 30),
             launch(2, "2-1 3-1", MemoryRow::REMOTE_CIRCULAR_BUFFER, 840, 45),
         ];
-        Usage::new(ops, launches)
+        Usage::new(ops, launches, &CallPlaces::new())
     }
 
     #[test]
@@ -437,6 +522,7 @@ mod tests {
         let ones = L1Usage {
             cores: cores("1-1:2-1"),
             layout: Some(0),
+            kernel_bytes: Some(20),
             circular_buffer_bytes: Some(0),
             buffer_bytes: Some(100),
             largest_free_bytes: Some(800),
@@ -446,6 +532,7 @@ mod tests {
         let add = L1Usage {
             cores: cores("2-1 3-1"),
             layout: Some(0),
+            kernel_bytes: Some(0),
             circular_buffer_bytes: Some(75),
             buffer_bytes: Some(150),
             largest_free_bytes: Some(660),
@@ -470,7 +557,8 @@ mod tests {
             (usage.op_count, usage.op_without_buffers_count, usage.op_without_launch_count);
         assert_eq!(counts, (4, 1, 2));
         assert_eq!((usage.unreadable_count, usage.unknown_buffer_count), (0, 1));
-        let damaged = Usage::new(vec![op(0, 1, "A", Some("{")), op(1, 1, "B", None)], Vec::new());
+        let ops = vec![op(0, 1, "A", Some("{")), op(1, 1, "B", None)];
+        let damaged = Usage::new(ops, Vec::new(), &CallPlaces::new());
         assert_eq!((damaged.ops.len(), damaged.unreadable_count), (0, 1));
         assert_eq!((damaged.op_without_buffers_count, damaged.op_without_launch_count), (1, 2));
     }
@@ -534,7 +622,7 @@ mod tests {
             op(2, 4, "D", Some(&opened(2, ""))),
             op(3, 9, "E", Some(plain)),
         ];
-        let usage = Usage::new(ops, Vec::new());
+        let usage = Usage::new(ops, Vec::new(), &CallPlaces::new());
         let spans: Vec<_> =
             usage.lifetimes.iter().map(|one| (one.chip_id, one.first_op, one.end_op)).collect();
         assert_eq!(spans, [(2, 0, Some(2)), (2, 2, Some(3)), (2, 3, None)]);

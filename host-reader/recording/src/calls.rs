@@ -2,7 +2,8 @@
 //! model that called.
 //!
 //! A capture names the call of an op by the field [`CALL`]. One of the ops with this call also has
-//! its frames, as JSON in the field [`CALL_FRAMES`].
+//! its frames, as JSON in the field [`CALL_FRAMES`]. Frames of calls that launched no op, but may have
+//! allocated buffers, are in the field [`OTHER_CALLS`] of an op that is described later.
 
 use host_events::OpMetadata;
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use wire::RunHostId;
 pub const CALL: &str = "call";
 /// Metadata key of the frames of a call.
 const CALL_FRAMES: &str = "call_frames";
+/// Metadata key of the frames of other calls, as a JSON object by the calls' names.
+const OTHER_CALLS: &str = "other_calls";
 
 /// Metadata keys that say where an op was called, and nothing about the op itself.
 pub const OF_CALL: [&str; 4] =
@@ -135,6 +138,7 @@ impl OpCalls {
     /// ```
     pub fn take_from(ops: &mut [OpMetadata]) -> Self {
         let mut found = Self::default();
+        found.take_others(ops);
         for op in ops.iter() {
             let Some((name, text)) = op.value(CALL).zip(op.value(CALL_FRAMES)) else { continue };
             match serde_json::from_str::<Told>(text) {
@@ -164,6 +168,26 @@ impl OpCalls {
             }
         }
         found
+    }
+
+    /// Takes the frames of calls that may have launched no op out of the metadata of ops.
+    fn take_others(&mut self, ops: &mut [OpMetadata]) {
+        for op in ops.iter_mut() {
+            let Some(text) = op.value(OTHER_CALLS) else { continue };
+            match serde_json::from_str::<BTreeMap<String, Told>>(text) {
+                Ok(others) => self.calls.extend(others.into_iter().map(|(name, told)| {
+                    (name, OpCall { frames: told.frames, left_out_count: told.left_out })
+                })),
+                Err(_) => self.unreadable_count = self.unreadable_count.saturating_add(1),
+            }
+            let fields = op.fields.iter().filter(|(key, _)| key != OTHER_CALLS).cloned();
+            op.fields = fields.collect();
+        }
+    }
+
+    /// Returns all calls by their names.
+    pub fn by_name(&self) -> impl Iterator<Item = (&str, &OpCall)> {
+        self.calls.iter().map(|(name, call)| (name.as_str(), call))
     }
 
     /// Returns the call of an op; `None` if it is unknown.
@@ -257,5 +281,27 @@ mod tests {
         let by_program = calls.by_program(&ops);
         let function = |program| by_program[&(0, RunHostId(program))]?.function();
         assert_eq!((function(1), function(2)), (Some("one"), None));
+    }
+
+    #[test]
+    fn calls_that_launched_nothing_are_known_and_no_metadata_of_an_op() {
+        let others = r#"{"c": {"frames": [{"file": "a.py", "line": 7, "function": "f", "module": "M"}],
+            "left_out": 0}, "d": {"frames": [], "left_out": 0}}"#;
+        let mut ops = [
+            op(&[("name", "Add"), (OTHER_CALLS, others), (CALL, "c")]),
+            op(&[("name", "Mul"), (OTHER_CALLS, "[]")]),
+        ];
+        let calls = OpCalls::take_from(&mut ops);
+        let known: Vec<_> = calls.by_name().map(|(name, call)| (name, call.location())).collect();
+        assert_eq!(known, [("c", Some("a.py:7".to_owned())), ("d", None)]);
+        assert_eq!(calls.unreadable_count, 1);
+        let of_call = [
+            (CALL, "c"),
+            (OpMetadata::MODULE, "M"),
+            (OpMetadata::CALL_FUNCTION, "f"),
+            (OpMetadata::CALL_LOCATION, "a.py:7"),
+        ];
+        assert_eq!(ops[0], op(&[&[("name", "Add")][..], &of_call].concat()));
+        assert_eq!(ops[1], op(&[("name", "Mul")]));
     }
 }

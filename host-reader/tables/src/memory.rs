@@ -47,6 +47,10 @@ pub struct MemoryRow<'a> {
     pub owner: Option<String>,
     /// Id of the last program that used a buffer, with the chip encoded in it.
     pub last_use_run_host_id: Option<u32>,
+    /// Path of the module that allocated a buffer.
+    pub owner_module: Option<String>,
+    /// File and line of the call that allocated a buffer.
+    pub owner_location: Option<String>,
 }
 
 impl MemoryRow<'_> {
@@ -79,6 +83,18 @@ impl MemoryRow<'_> {
         [Self::CIRCULAR_BUFFER, Self::REMOTE_CIRCULAR_BUFFER].contains(&self.kind.as_str())
     }
 
+    /// Returns true if the range is a kernel's code or configuration.
+    ///
+    /// ```
+    /// use tables::MemoryRow;
+    /// let row = MemoryRow { kind: MemoryRow::CONFIGURATION.to_owned(), ..Default::default() };
+    /// assert!(row.is_of_kernel());
+    /// ```
+    #[must_use]
+    pub fn is_of_kernel(&self) -> bool {
+        [Self::KERNEL, Self::CONFIGURATION].contains(&self.kind.as_str())
+    }
+
     /// Returns true if the range is a buffer of the allocator, such as a tensor.
     ///
     /// ```
@@ -100,6 +116,7 @@ type MemoryColumn = Column<Memory>;
 
 const NO_CIRCULAR_BUFFER: &str = "not a circular buffer";
 const NO_BUFFER: &str = "not a buffer, or unknown";
+const NO_CALL: &str = "not a buffer, no such call, or calls were not recorded";
 
 impl Table for Memory {
     type Row<'a> = MemoryRow<'a>;
@@ -129,5 +146,7 @@ impl Table for Memory {
         MemoryColumn::optional_small("page_bytes", "size of a page of the circular buffer", NO_CIRCULAR_BUFFER, |row| row.page_bytes),
         MemoryColumn::optional_text("owner", "call that allocated the buffer", NO_BUFFER, |row| text(&row.owner)).in_summary(),
         MemoryColumn::optional_small("last_use_run_host_id", "id of the last program that had the buffer as a tensor, with the chip encoded in it", NO_BUFFER, |row| row.last_use_run_host_id).in_summary(),
+        MemoryColumn::optional_text("owner_module", "path of the module of the model whose call allocated the buffer", NO_CALL, |row| text(&row.owner_module)).in_summary(),
+        MemoryColumn::optional_text("owner_location", "file and line of the call that allocated the buffer", NO_CALL, |row| text(&row.owner_location)).in_summary(),
     ];
 }

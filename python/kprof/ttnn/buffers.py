@@ -26,8 +26,8 @@ class BufferEvents:
         self._regions = {kind: name for kind, name in zip(kinds, REGIONS) if kind is not None}
         self._live: dict[int, dict[tuple[str, int], int]] = {}
         """Sizes of the buffers of each mesh, by region and address."""
-        self._pending: dict[int, list[dict[str, list[Any]]]] = {}
-        """Events of each mesh since its last launch."""
+        self._pending: dict[int, list[tuple[dict[str, Any], str | None]]] = {}
+        """Events of each mesh since its last launch, each with the name of the call that allocates."""
         self._closed: list[int] = []
         """Meshes that were closed since the last launch."""
 
@@ -54,10 +54,10 @@ class BufferEvents:
         self._graph.begin_graph_capture(self._graph.RunMode.NORMAL)
         return True
 
-    def end(self, owner: str) -> dict[int, str]:
+    def end(self, owner: str, call: str | None = None) -> dict[int, str]:
         """Ends following a call; returns JSON for each of its launches, by the launch's id.
 
-        ``owner`` is the call's name.
+        ``owner`` is the name of the operation, ``call`` that of the program's frames, if they are known.
         """
         nodes = self._graph.end_graph_capture()
         told: dict[int, str] = {}
@@ -67,7 +67,7 @@ class BufferEvents:
         for node in nodes:
             kind, of = node["node_type"], node["params"]
             if kind == "buffer_allocate":
-                self._allocated(of, owner)
+                self._allocated(of, owner, call)
             elif kind == "buffer_deallocate":
                 self._freed(of)
             elif kind == "tensor" and "address" in of and "device_id" in of:
@@ -84,12 +84,12 @@ class BufferEvents:
         self._tell("t", [*results, *used])
         return told
 
-    def _allocated(self, of: dict[str, Any], owner: str | None) -> None:
+    def _allocated(self, of: dict[str, Any], owner: str, call: str | None) -> None:
         mesh_id, region, address = int(of["device_id"]), of["type"], int(of["address"])
         size = int(of["max_size_per_bank"])
         if region != HOST_REGION:
             self._of(mesh_id)[region, address] = size
-            self._add(mesh_id, {"a": [region, address, size, owner]})
+            self._add(mesh_id, {"a": [region, address, size, owner]}, call)
 
     def _freed(self, of: dict[str, Any]) -> None:
         mesh_id, key = int(of["device_id"]), (of["type"], int(of["address"]))
@@ -108,8 +108,8 @@ class BufferEvents:
     def _of(self, mesh_id: int) -> dict[tuple[str, int], int]:
         return self._live.setdefault(mesh_id, {})
 
-    def _add(self, mesh_id: int, event: dict[str, list[Any]]) -> None:
-        self._pending.setdefault(mesh_id, []).append(event)
+    def _add(self, mesh_id: int, event: dict[str, Any], call: str | None = None) -> None:
+        self._pending.setdefault(mesh_id, []).append((event, call))
 
     def _compare(self, mesh: Any, is_own: bool = False) -> None:
         """Finds what was allocated and freed outside of calls: by the profiler itself if `is_own`."""
@@ -154,9 +154,12 @@ class BufferEvents:
         """Returns the JSON of a launch on a mesh."""
         pending, closed = self._pending.pop(mesh_id, []), self._closed
         self._closed = []
-        layouts = [event["layout"] for event in pending if "layout" in event]
-        events = [event for event in pending if "layout" not in event]
+        layouts = [event["layout"] for event, _ in pending if "layout" in event]
+        events = [event for event, _ in pending if "layout" not in event]
         told: dict[str, Any] = {"mesh": mesh_id, "events": events}
+        calls = [call for event, call in pending if "a" in event]
+        if any(calls):
+            told["calls"] = calls
         if layouts:
             told["layout"] = layouts[-1]
         if closed:

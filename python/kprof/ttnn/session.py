@@ -117,6 +117,9 @@ class Session:
         self.host = tracing.HOST
         self._frames = Calls(ttnn) if options.calls else None
         self._buffers = BufferEvents(ttnn) if options.buffers else None
+        self._other_frames: dict[str, str] = {}
+        """Frames of calls whose buffers were followed, by the calls' names, until an op is described: a
+        call may allocate and launch nothing."""
         self._calls: list[Call] = []
         self._cleared: set[int] = set()
         """Ids of the meshes whose cache of programs was cleared since their last call."""
@@ -355,6 +358,10 @@ class Session:
                 if call is not None and call.frames is not None:
                     # Frames are described once.
                     call.frames = call.frames[0], None
+        if described and self._other_frames:
+            others, self._other_frames = self._other_frames, {}
+            texts = (f"{json.dumps(name)}:{frames}" for name, frames in others.items())
+            described[0][2].append(("other_calls", "{" + ",".join(texts) + "}"))
         self.native.add_ops(described)
 
     # Calls.
@@ -371,15 +378,17 @@ class Session:
             mesh = self._mesh_of(args, kwargs)
             self._prepare_launches(mesh)
             first = self.ttnn._ttnn.get_device_operation_id()
+            # The caller of this function is the wrapper of the operation.
+            caller = sys._getframe(2)
             try:
-                with _Following(self, op, mesh) as buffers:
+                with _Following(self, op, mesh, caller) as followed:
                     start = time.monotonic_ns()
                     result = original(op, *args, **kwargs)
                     duration = time.monotonic_ns() - start
             except RuntimeError as error:
                 if not self._makes_memory(mesh, error, first):
                     raise
-                with _Following(self, op, mesh) as buffers:
+                with _Following(self, op, mesh, caller) as followed:
                     start = time.monotonic_ns()
                     result = original(op, *args, **kwargs)
                     duration = time.monotonic_ns() - start
@@ -390,9 +399,9 @@ class Session:
                     chips = None if mesh is None else list(mesh.get_device_ids())
                     name = getattr(op, "python_fully_qualified_name", "")
                     described = _attributes(name, args, kwargs), _tensors(result)
-                    # The caller of this function is the wrapper of the operation.
-                    frames = self._frames_of(sys._getframe(2))
+                    frames = followed.frames or self._frames_of(caller)
                     is_cleared = self._takes_cleared(mesh)
+                    buffers = followed.told
                     call = Call(name, first, end, start, duration, *described, chips, frames, buffers, is_cleared)
                     self._calls.append(call)
                     self._count_launches(mesh)
@@ -427,14 +436,17 @@ class Session:
             self._end_buffers(error)
             return False
 
-    def _followed(self, op: Any) -> dict[int, str]:
-        """Ends following a call; returns what happened to buffers before each of its launches."""
+    def _followed(self, op: Any, call: str | None) -> dict[int, str]:
+        """Ends following a call; returns what happened to buffers before each of its launches.
+
+        ``call`` is the name of the program's frames, if they are known.
+        """
         if self._buffers is None:
             return {}
         try:
             name = str(getattr(op, "python_fully_qualified_name", "")) or "an operation"
             with tracing.paused():
-                return self._buffers.end(name)
+                return self._buffers.end(name, call)
         except Exception as error:
             self._end_buffers(error)
             return {}
@@ -462,6 +474,13 @@ class Session:
     def _end_buffers(self, error: Exception) -> None:
         self.complain(f"buffers are not kept any more: {error!r}")
         self._buffers = None
+
+    def _name_of(self, frame: Any) -> str | None:
+        """Returns the name of the program's frames; new frames are described with the next op."""
+        name, frames = self._frames_of(frame) or (None, None)
+        if name is not None and frames is not None:
+            self._other_frames[name] = frames
+        return name
 
     def _frames_of(self, frame: Any) -> tuple[str, str | None] | None:
         """Returns the program's frames that call an operation, unless they are not kept."""
@@ -632,22 +651,27 @@ class Session:
 
 
 class _Following:
-    """Context of a call; gives what happened to buffers before each launch, when it has ended.
+    """Context of a call whose buffers are followed.
 
     A function of ``contextlib`` in its place would be recorded as one of the program's.
     """
 
-    def __init__(self, session: Session, op: Any, mesh: Any | None) -> None:
-        self._session, self._op = session, op
-        self._told: dict[int, str] = {}
+    def __init__(self, session: Session, op: Any, mesh: Any | None, caller: Any) -> None:
+        self._session, self._op, self._caller = session, op, caller
+        self.told: dict[int, str] = {}
+        """What happened to buffers before each launch, when the call has ended."""
+        self.frames: tuple[str, None] | None = None
+        """Name of the call's frames; None if buffers are not followed, or if the frames are not kept."""
         self._is_followed = session._follow(mesh)
 
-    def __enter__(self) -> dict[int, str]:
-        return self._told
+    def __enter__(self) -> _Following:
+        return self
 
     def __exit__(self, *_error: object) -> None:
         if self._is_followed:
-            self._told.update(self._session._followed(self._op))
+            call = self._session._name_of(self._caller)
+            self.frames = None if call is None else (call, None)
+            self.told.update(self._session._followed(self._op, call))
 
 
 def _shape(tensor: Any) -> dict[str, str]:

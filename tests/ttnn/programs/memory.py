@@ -103,7 +103,9 @@ if __name__ == "__main__":
             for tensor in kept
             if tensor.is_allocated()
         ]
-        truths.append({"program": program, "op": name, "cores": launched(program), "tensors": live})
+        # The op is called on the line that notes it.
+        line = sys._getframe(1).f_lineno
+        truths.append({"program": program, "op": name, "line": line, "cores": launched(program), "tensors": live})
 
     _, a = tensors.rows(device)
     _, m = tensors.tiles(device, 0)

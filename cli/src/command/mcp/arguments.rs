@@ -50,6 +50,16 @@ arguments! {
 }
 
 arguments! {
+    /// Arguments of `provenance`.
+    ProvenanceArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+    }
+}
+
+arguments! {
     /// Arguments of `ops`.
     OpsArguments {
         /// The recording, such as r1. Default: the recording loaded last.
@@ -114,8 +124,12 @@ arguments! {
         /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
         /// The column: module (a tree of the model's layers), function or location of the ops' calls
-        /// in Python, or a column of another tool, such as LOC. Default: module.
+        /// in Python, signpost (the last one before each op), or a column of another tool, such as LOC.
+        /// Default: module.
         column: Option<String>,
+        /// Only groups with this text in their name, such as layers.1.mlp; figures stay those of all ops.
+        /// Default: all groups.
+        name: Option<String>,
         /// Column of the answer to sort by, such as device_time_us. Default: a tree in the order of
         /// the ops; other groups by device time.
         sort: Option<String>,
@@ -234,6 +248,12 @@ arguments! {
         part: MemoryPart,
         /// Only ops with this text in their name, or the op with this number. Default: all ops.
         op: Option<String>,
+        /// For the part map: only ranges of the core with these NoC-0 coordinates, such as 1-2, and of
+        /// all cores. Default: every core.
+        core: Option<String>,
+        /// For the part map: only ranges of this kind, such as circular buffer, tensor or kernel. Default:
+        /// all.
+        kind: Option<String>,
         /// Column to sort by, such as size_bytes. Default: by address.
         sort: Option<String>,
         /// Direction of the sort.
@@ -279,6 +299,11 @@ choice! {
         Peaks,
         /// What is at which address during the op with the peak of L1, on each group of cores.
         Map,
+        /// What fills the memories at the peaks: bytes of circular buffers, tensors and kernels by the op
+        /// or call that they belong to, with its line of Python and module.
+        Makers,
+        /// Tensors at the peaks that no later op has as a tensor, largest first.
+        Outlived,
         /// The fullest core's L1 during each op.
         Ops,
     }
@@ -317,6 +342,8 @@ choice! {
         Ops,
         /// Blocked time of each RISC in each op.
         Waits,
+        /// Whether what the longest ops have in DRAM would fit into L1.
+        Rooms,
     }
 }
 
@@ -451,6 +478,13 @@ impl Call {
 /// # Errors
 /// If the schema of a tool is not the schema of an object.
 pub(super) fn tools() -> Result<Vec<Tool>, String> {
+    let mut tools = tools_of_figures()?;
+    tools.extend(tools_of_causes()?);
+    Ok(tools)
+}
+
+/// Returns the tools that load recordings and show their figures.
+fn tools_of_figures() -> Result<Vec<Tool>, String> {
     Ok(vec![
         tool::<LoadArguments>(
             "load",
@@ -489,18 +523,24 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         )?,
         tool::<MemoryArguments>(
             "memory",
-            "What L1 and DRAM hold while ops run: the peak, circular buffers, tensors, free bytes, \
-             tensors that outlive their use.",
+            "What L1 and DRAM hold while ops run: the peak, what makes it and on which line of Python, \
+             circular buffers, tensors, free bytes, tensors that outlive their use.",
         )?,
         tool::<ProgramsArguments>(
             "programs",
             "Calls of ops that built programs, instead of finding one in the program cache: the host's \
              time for them, and which argument had changed since the most similar call.",
         )?,
+    ])
+}
+
+/// Returns the tools that explain, compare, and say what figures rest on.
+fn tools_of_causes() -> Result<Vec<Tool>, String> {
+    Ok(vec![
         tool::<ExplainArguments>(
             "explain",
-            "Why it is slow: ranked sentences with figure, location, maximum gain and advice; \
-             where the time went; what the recording cannot show.",
+            "Why it is slow: ranked sentences with figure and its unit, location, maximum gain and advice; \
+             where the time went; what the recording cannot show; room in L1.",
         )?,
         tool::<PathArguments>(
             "critical_path",
@@ -509,6 +549,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         tool::<LossesArguments>(
             "losses",
             "Missing records, by cause or by core, with remedies; anomalies.",
+        )?,
+        tool::<ProvenanceArguments>(
+            "provenance",
+            "What the figures of a recording rest on: kind and format of the file, simulated or not, \
+             chips and clocks, what was lost, and what was not recorded. Each row says what it means.",
         )?,
         tool::<DiffArguments>(
             "diff",

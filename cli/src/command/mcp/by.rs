@@ -8,11 +8,13 @@ use super::{
 use crate::{by_column::no_such_column, failure::Failure};
 use host_reader::{
     diff::ColumnDiff,
-    perf::{OpsByColumn, PerfReport, ops_by_column},
+    perf::{ColumnGroup, OpsByColumn, PerfReport, ops_by_column},
 };
 
 /// Column that is meant if the client names none.
 const MODULE: &str = "module";
+/// Column with the name of the host's signpost before each op.
+const SIGNPOST: &str = "signpost";
 
 const BLANK: &str = "the column is blank for these ops, or all ops of a path";
 const NO_TIME: &str = "no op of the group has a device time";
@@ -40,7 +42,12 @@ pub(super) fn table(part: &Part, asked: &ByArguments) -> Result<Table<'static>, 
         ("untimed_op_count", by.total.untimed_count.into()),
         ("device_time_us", by.total.device_time_us.into()),
     ];
-    let table = table!(by.groups, |group| {
+    let is_wanted = |group: &ColumnGroup| {
+        let name = group.value.as_deref().unwrap_or_default();
+        asked.name.as_ref().is_none_or(|wanted| name.contains(wanted))
+    };
+    let groups: Vec<ColumnGroup> = by.groups.into_iter().filter(is_wanted).collect();
+    let table = table!(groups, |group| {
         let is_timed = group.untimed_count < group.op_count;
         "name" or BLANK => group.value,
         "op" or "ops of all op codes" => group.op,
@@ -103,10 +110,13 @@ fn groups(part: &Part, column: Option<&str>) -> Result<OpsByColumn, Failure> {
     };
     let found = report.and_then(|report| {
         let column = report.column(asked)?;
-        report.other_columns().contains(&column).then(|| ops_by_column(&report.rows, &column))
+        // A column of TT-Metal's is not kept; the name of the signpost before each op is.
+        let is_kept = report.rows.iter().any(|row| row.other(&column).is_some());
+        is_kept.then(|| ops_by_column(&report.rows, &column))
     });
     found.ok_or_else(|| {
-        let titles = report.map(PerfReport::other_columns).unwrap_or_default();
+        let mut titles = report.map(PerfReport::other_columns).unwrap_or_default();
+        titles.extend(report.and_then(|report| report.column(SIGNPOST)));
         no_such_column(asked, &titles, &part.title)
     })
 }

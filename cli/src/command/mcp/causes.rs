@@ -4,7 +4,7 @@ use super::{
     arguments::ExplainPart,
     table::{Table, table},
 };
-use host_reader::causes::{Explanation, OpCauses, RiscWait, TimeClass};
+use host_reader::causes::{Explanation, OpCauses, RiscWait, Threshold, TimeClass};
 use wire::RunHostId;
 
 const EVERYWHERE: &str = "about more than one, or not recorded";
@@ -32,17 +32,22 @@ pub(super) fn table(explanation: &Explanation, asked: ExplainPart) -> Table<'_> 
         ExplainPart::Phases => phases(explanation),
         ExplainPart::Ops => ops(explanation),
         ExplainPart::Waits => waits(explanation),
+        ExplainPart::Rooms => rooms(explanation),
     }
 }
 
 fn findings(explanation: &Explanation) -> Table<'_> {
     let table = table!(&explanation.findings, |finding| {
         let place = &finding.place;
+        let threshold = Threshold::named(finding.threshold);
         "cause" => finding.cause,
         "sentence" => finding.sentence,
         "why" => finding.why.join("; "),
         "figure" => finding.figure,
+        "figure_unit" or "not a figure with a threshold" => threshold.map(|of| of.unit),
+        "figure_means" or "not a figure with a threshold" => threshold.map(|of| of.measures),
         "threshold" => finding.threshold,
+        "threshold_value" or "not a figure with a threshold" => threshold.map(|of| of.value),
         "rests_on" => finding.rests_on.to_string(),
         "where" => finding.location,
         "rows" or "no ops CSV describes it" => Some(rows_of(&finding.rows)).filter(|rows| !rows.is_empty()),
@@ -87,6 +92,40 @@ fn findings(explanation: &Explanation) -> Table<'_> {
 /// Returns row numbers of an ops CSV as text, separated by commas.
 fn rows_of(rows: &[u64]) -> String {
     rows.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+const UNKNOWN_USE: &str = "launch messages or the host's buffers are unknown";
+const NO_CALL: &str = "no module called the op, or calls were not recorded";
+
+fn rooms(explanation: &Explanation) -> Table<'_> {
+    let table = table!(&explanation.l1_rooms, |room| {
+        "op" => room.op,
+        "percent" => room.percent,
+        "launch_count" => room.launch_count,
+        "full_launch_count" => room.full_launch_count,
+        "chip_id" => room.chip_id,
+        "program" => RunHostId(room.run_host_id).base(),
+        "module" or NO_CALL => room.module,
+        "location" or NO_CALL => room.location,
+        "tensor_count" => room.tensor_count,
+        "needed_bytes" => room.needed_bytes,
+        "largest_free_bytes" => room.largest_free_bytes,
+        "largest_free_if_freed_bytes" or "every tensor in L1 is one of a later op" => room.largest_free_if_freed_bytes,
+        "has_room" => room.has_room,
+        "circular_buffer_bytes" or UNKNOWN_USE => room.circular_buffer_bytes,
+        "buffer_bytes" or UNKNOWN_USE => room.buffer_bytes,
+        "outlived_bytes" => room.outlived_bytes,
+        "l1_bytes" or UNKNOWN_USE => room.l1_bytes,
+        "sentence" => room.sentence,
+    });
+    match explanation.l1_rooms.is_empty() {
+        true => table.with_note(
+            "reason",
+            "none of the longest ops has tensors in DRAM and a known use of L1; record with kprof record \
+             --device-memory-profiler",
+        ),
+        false => table,
+    }
 }
 
 const NO_MODEL: &str = "not modelled";

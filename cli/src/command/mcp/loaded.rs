@@ -1,6 +1,7 @@
 //! A recording in memory. The figures that tools return are computed once, when the recording is
 //! loaded.
 
+use super::provenance::{self, Fact};
 use crate::{
     command::{diff, explain, lines::LazyLines, memory, noc::Events, perf},
     counter_tables::CounterFindings,
@@ -38,6 +39,8 @@ pub(super) struct Loaded {
     pub(super) measurements: Measurements,
     /// Lines of source of all runs, which are read when they are asked for.
     pub(super) lines: LazyLines,
+    /// Facts about the file.
+    pub(super) facts: Vec<Fact>,
 }
 
 /// Part of a recording: one run, or a whole ops CSV. Each call of a tool returns data of one part.
@@ -48,6 +51,8 @@ pub(super) struct Part {
     /// Report on the ops that the host of a run described, by device; `None` for an ops CSV, and if
     /// the host described none.
     pub(super) described: Option<Box<PerfReport>>,
+    /// Facts about the run that its figures do not have.
+    pub(super) facts: Vec<Fact>,
 }
 
 /// Figures of a part, by kind.
@@ -109,7 +114,8 @@ impl Loaded {
             let by_device = by_device.or_fail_at(&csv)?;
             let measurements = Measurements::from_report(&by_device);
             let lines = LazyLines::of_recording(path);
-            return Ok(Self { path: name, problem_count, parts: vec![part], measurements, lines });
+            let (parts, facts) = (vec![part], provenance::of_file(&csv, true));
+            return Ok(Self { path: name, problem_count, parts, measurements, lines, facts });
         }
         let opened = open_packed(path, &PackedMemory::unlimited())?;
         let problem_count = match &opened {
@@ -127,8 +133,8 @@ impl Loaded {
             let usage = usage_of(&recording, std::mem::take(&mut launches));
             parts.push(Part::from_run(recording, usage, path));
         }
-        let lines = LazyLines::of_recording(path);
-        Ok(Self { path: name, problem_count, parts, measurements, lines })
+        let (lines, facts) = (LazyLines::of_recording(path), provenance::of_file(path, false));
+        Ok(Self { path: name, problem_count, parts, measurements, lines, facts })
     }
 
     /// Returns the part with this number, and the number. The first part has number 1. Without a
@@ -180,11 +186,14 @@ impl Part {
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let problem_count = report.skipped_line_count.saturating_add(report.problems.len() as u64);
         let (title, figures) = (format!("{name}, {ops}"), Figures::OpsCsv(Box::new(report)));
-        Ok((Self { title, explanation, figures, described: None }, problem_count))
+        let facts = Vec::new();
+        Ok((Self { title, explanation, figures, described: None, facts }, problem_count))
     }
 
     fn from_run(recording: Recording, memory: Usage, path: &Path) -> Self {
-        let explanation = Explanation::from_recording(&recording);
+        let mut explanation = Explanation::from_recording(&recording);
+        explanation.add_memory(&memory);
+        let facts = provenance::of_run(&recording);
         let report = Report::new(&recording.readout);
         let title = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);
@@ -195,7 +204,7 @@ impl Part {
         let counters = CounterFindings::new(&recording.readout, &launches_of(&recording.readout));
         let traffic = NocTraffic::from_run(recording, path);
         let run = RunFigures { report, names, losses, unfinished, traffic, memory, counters };
-        Self { title, explanation, figures: Figures::Run(Box::new(run)), described }
+        Self { title, explanation, figures: Figures::Run(Box::new(run)), described, facts }
     }
 
     pub(super) fn lost(&self) -> Lost {

@@ -24,8 +24,9 @@ use std::{path::Path, sync::Arc};
 
 const INSTRUCTIONS: &str = "Figures of kernels on Tenstorrent chips. Load a recording, then ask \
     explain first: it ranks causes with what could be gained at most. Answers are tables of at most \
-    4 kB: columns and rows; if more has a handle, call more with it. null is unknown, and \
-    null_means tells why; lost tells what is missing.";
+    4 kB: columns and rows; if more has a handle, call more with it. A column's unit is the end of its \
+    name, such as _ns, _cycles, _bytes or _percent; others are counts, numbers or texts. null is unknown, \
+    and null_means tells why; lost tells what is missing, provenance what all figures rest on.";
 
 /// Maximum number of characters in an error message. A message may quote text of the client, in
 /// which a character takes up to four bytes, so the message takes less than 4096 bytes.

@@ -3,11 +3,11 @@
 use super::{
     arguments::{
         Call, DiffArguments, DiffPart, ExplainArguments, LinesArguments, LoadArguments,
-        LossesArguments, MoreArguments, RecordingsArguments, RunArguments,
+        LossesArguments, MoreArguments, ProvenanceArguments, RecordingsArguments, RunArguments,
     },
     by, causes, changes, counters, lines,
     loaded::{Figures, Loaded, Lost, Part},
-    losses, memory, noc, ops, path, programs,
+    losses, memory, noc, ops, path, programs, provenance,
     root::Root,
     table::{Table, shortened, table},
     zones,
@@ -143,6 +143,10 @@ impl Session {
                 let asked = call.parsed()?;
                 self.page_of_part(call, from, |part| programs::table(part, &asked))
             }
+            "provenance" => {
+                let ProvenanceArguments { .. } = call.parsed()?;
+                self.page_of_loaded(call, from, |loaded, part| Ok(provenance::table(loaded, part)))
+            }
             "explain" => {
                 let ExplainArguments { part: asked, .. } = call.parsed()?;
                 self.page_of_part(call, from, |part| Ok(causes::table(&part.explanation, asked)))
@@ -163,9 +167,19 @@ impl Session {
     /// are loaded later.
     fn page_of_part(
         &self,
-        mut call: Call,
+        call: Call,
         from: usize,
         table: impl FnOnce(&Part) -> Result<Table<'_>, Failure>,
+    ) -> Result<String, Failure> {
+        self.page_of_loaded(call, from, |_, part| table(part))
+    }
+
+    /// Like [`Self::page_of_part`], for tables that also need the whole recording.
+    fn page_of_loaded(
+        &self,
+        mut call: Call,
+        from: usize,
+        table: impl for<'l> FnOnce(&'l Loaded, &'l Part) -> Result<Table<'l>, Failure>,
     ) -> Result<String, Failure> {
         let RunArguments { recording, run } = call.parsed()?;
         let (name, loaded) = self.chosen(recording.as_deref())?;
@@ -175,7 +189,7 @@ impl Session {
         head.insert("recording".to_owned(), name.into());
         head.insert("run".to_owned(), number.into());
         head.insert("lost".to_owned(), json!(part.lost()));
-        let table = table(part)?;
+        let table = table(&loaded, part)?;
         Ok(self.finish(call, &head, &table, from))
     }
 

@@ -213,7 +213,7 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
 }
 
 /// Returns the chips that run the ops of groups; empty if one is unknown.
-fn chips_of<'a>(groups: impl IntoIterator<Item = &'a OpCodeGroup>) -> Vec<u32> {
+pub(super) fn chips_of<'a>(groups: impl IntoIterator<Item = &'a OpCodeGroup>) -> Vec<u32> {
     let chips = groups.into_iter().flat_map(|group| group.chips_ns.iter().map(|(chip, _)| *chip));
     let chips: Option<BTreeSet<u32>> = chips.collect();
     chips.unwrap_or_default().into_iter().collect()

@@ -5,6 +5,7 @@ mod chip_starts;
 mod chips;
 mod cores;
 mod dispatcher;
+mod full_l1;
 mod gaps;
 mod groups;
 mod late_host;

@@ -10,6 +10,7 @@ use super::{
     device_facts::{DeviceFacts, clock_problems},
     host_facts::HostFacts,
     loss_facts::{AnomalyFacts, LossFacts, ShortfallFacts},
+    memory_facts::MemoryFacts,
     noc_facts::NocFacts,
     op_facts::OpFacts,
     page::write_facts,
@@ -48,6 +49,8 @@ struct Facts<'a> {
     counters: CounterFacts,
     noc: NocFacts,
     buffers: BufferFacts<'a>,
+    /// What L1 and DRAM hold while ops run; `None` if it was not recorded.
+    memory: Option<MemoryFacts<'a>>,
     /// Cycles of source lines, by program; empty if they were not counted.
     source: Vec<SourceFacts<'a>>,
     losses: LossFacts,
@@ -84,6 +87,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         counters: CounterFacts::new(trace),
         noc: NocFacts::new(trace),
         buffers: BufferFacts::new(trace),
+        memory: MemoryFacts::new(trace),
         source: SourceFacts::of_programs(trace),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),

@@ -24,6 +24,7 @@ mod host_facts;
 mod host_lanes;
 mod lanes;
 mod loss_facts;
+mod memory_facts;
 mod named_zones;
 mod noc_facts;
 mod op_facts;

@@ -61,6 +61,11 @@ impl PackedColumns {
         present.iter().for_each(|(_, value)| add(self, value));
     }
 
+    /// Adds other columns behind these.
+    pub(super) fn append(&mut self, mut others: Self) {
+        self.0.append(&mut others.0);
+    }
+
     /// Adds the text's length in bytes, then the text.
     pub(super) fn text(&mut self, text: &str) {
         self.count(text.len());

@@ -1,6 +1,8 @@
 //! The page without its data: order of its parts, content security policy, and data blocks.
 
-use super::{cells, host_lanes, lanes, op_zones::zones_of_ops, packed::PackedColumns};
+use super::{
+    cells, host_lanes, lanes, memory_facts, op_zones::zones_of_ops, packed::PackedColumns,
+};
 use crate::{OnLanes, Trace, host_names::HostNames, point_words::PointWords};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
@@ -53,6 +55,9 @@ pub(super) const RECORDING: Page = Page {
         include_str!("assets/noc.js"),
         include_str!("assets/source.js"),
         include_str!("assets/buffers.js"),
+        include_str!("assets/memory_model.js"),
+        include_str!("assets/memory_chart.js"),
+        include_str!("assets/memory.js"),
         include_str!("assets/report.js"),
         "})();\n"
     ),
@@ -159,6 +164,7 @@ pub(super) fn write_blocks(
         host_lanes::pack_thread(thread, &names, trace.host.origin_ns)
     })?;
     write_packed(out, "plot", 0, &trace.host.plots, host_lanes::pack_plot)?;
+    write_packed(out, "memory", 0, &memory_facts::blocks(trace), memory_facts::pack_block)?;
     let words = PointWords::new(trace);
     let mut lane_count = 0;
     for (device_index, device) in trace.devices.iter().enumerate() {

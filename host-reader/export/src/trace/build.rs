@@ -57,6 +57,7 @@ impl<'a> Trace<'a> {
             title: String::new(),
             comparison: None,
             source: Vec::new(),
+            memory: None,
             explanation: None,
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),

@@ -13,6 +13,7 @@ mod names;
 mod nesting;
 mod noc;
 mod op;
+mod op_memory;
 mod ops_by_start;
 mod packed;
 pub(super) mod place;
@@ -34,6 +35,7 @@ pub(super) use noc::kind_of;
 #[cfg(feature = "parquet")]
 pub(super) use op::FreeRows;
 pub use op::{TraceOp, op_label};
+pub use op_memory::TraceMemory;
 pub use packed::{LanePart, PackedCounts, PackedTrace};
 pub use points::{PointCategory, TracePoint};
 pub use source::{ProgramSource, SourceLine};
@@ -114,6 +116,8 @@ pub struct Trace<'a> {
     pub comparison: Option<TraceComparison>,
     /// Cycles of source lines, by program, shown by HTML pages; empty unless the caller sets them.
     pub source: Vec<ProgramSource>,
+    /// What L1 and DRAM held during ops, shown by HTML pages; `None` unless the caller sets it.
+    pub memory: Option<TraceMemory>,
     /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
     /// Launches that had not ended when they were read, including hidden ones.

@@ -7,7 +7,12 @@ use super::{
     host_clock::unix_time_ns,
     numbers::{Record, put_u16s, put_u32s, put_u64s},
 };
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::{
+    fs::File,
+    hash::{BuildHasher, Hasher, RandomState},
+    io::Read,
+    path::Path,
+};
 
 /// Version of the container, that is, of the file header and the section frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +83,19 @@ const FILE_HEADER_BYTES_U32: u32 = 64;
 pub const FILE_MAGIC: [u8; 8] = *b"\x8AKPROF\r\n";
 
 impl FileHeader {
+    /// Reads the header of a file; `None` if the file cannot be read, or if it is no capture.
+    ///
+    /// ```
+    /// use recording::capture::FileHeader;
+    /// assert_eq!(FileHeader::of_file("no such file".as_ref()), None);
+    /// ```
+    #[must_use]
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let mut bytes = [0; FILE_HEADER_BYTES];
+        File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+        Self::read(&bytes)
+    }
+
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FILE_HEADER_BYTES);
         bytes.extend(FILE_MAGIC);
@@ -133,6 +151,19 @@ mod tests {
     fn a_header_gives_back_what_was_written() {
         assert_eq!(FileHeader::read(HEADER.to_bytes().first_chunk().unwrap()), Some(HEADER));
         assert!(HEADER.check_version().is_ok(), "a newer minor version is readable");
+    }
+
+    #[test]
+    fn the_header_of_a_file_is_that_in_its_first_bytes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (bytes, expected) in [
+            ([HEADER.to_bytes(), vec![1; 9]].concat(), Some(HEADER)),
+            (HEADER.to_bytes()[..63].to_vec(), None),
+            (vec![0; 200], None),
+        ] {
+            std::fs::write(file.path(), bytes).unwrap();
+            assert_eq!(FileHeader::of_file(file.path()), expected);
+        }
     }
 
     #[test]

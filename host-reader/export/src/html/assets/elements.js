@@ -16,6 +16,17 @@ function h(tag, properties = {}, ...children) {
   return element;
 }
 
+/** An element of a drawing: its tag, its attributes, its children. Each template has one drawing, whose namespace is theirs. */
+function drawn(tag, attributes, ...children) {
+  const element = document.createElementNS(document.querySelector('svg').namespaceURI, tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+}
+
 const byId = (id) => document.getElementById(id);
 
 /** The heading row of a section. */

@@ -14,6 +14,7 @@ buildComparison();
 buildZones();
 buildCounters();
 buildNoc();
+buildMemory();
 buildBuffers();
 buildKernels();
 buildGaps();

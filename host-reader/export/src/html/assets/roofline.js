@@ -7,17 +7,6 @@ const LIMIT_HUES = { FLOPs: 125, DRAM: 175 };
 
 const picture = document.querySelector('svg.roofline');
 
-/** An element of the picture: its tag, its attributes, its children. */
-function drawn(tag, attributes, ...children) {
-  const element = document.createElementNS(picture.namespaceURI, tag);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value);
-  }
-  element.append(...children);
-  return element;
-}
-
 const roofline = { points: new Map(), picked: -1 };
 
 function buildRoofline() {
