@@ -230,7 +230,8 @@ impl Explanation {
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = whole_times(recording, &pairs, (&evidence, &aside));
         let full_buffers = evidence.full_buffers.found(&readout.losses);
-        let mut not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers));
+        let noc = NocEvidence::new(recording, &launches, evidence.has_noc_events);
+        let not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers, &noc));
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -244,8 +245,6 @@ impl Explanation {
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
-        let noc = NocEvidence::new(recording, &launches, evidence.has_noc_events);
-        not_used.extend(noc.unread.iter().cloned());
         let recorded = Recorded::new(readout, &evidence, &noc);
         let facts = OpFacts {
             devices: &devices,
@@ -505,7 +504,7 @@ fn without_trace(readout: &Readout) -> Option<String> {
 fn doubts(
     readout: &Readout,
     (ops, devices): (&[OpCauses], &[DeviceTime]),
-    (aside, full): (&Aside, &[FullBuffer]),
+    (aside, full, noc): (&Aside, &[FullBuffer], &NocEvidence),
 ) -> Vec<String> {
     let mut sentences = unused(readout);
     sentences.extend(without_trace(readout));
@@ -515,6 +514,7 @@ fn doubts(
     sentences.extend(long_sums(ops, &readout.zones));
     let disagreeing = devices.iter().filter(|device| device.do_clocks_disagree);
     sentences.extend(disagreeing.filter_map(|device| device.chip_id).map(clocks_sentence));
+    sentences.extend(noc.unread.iter().cloned());
     sentences
 }
 
