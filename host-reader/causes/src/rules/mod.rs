@@ -366,15 +366,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             record_with,
         );
     }
-    let sync = of.sync;
-    if of.ops.iter().any(|op| op.time.waits == WaitEvidence::None) && !sync.has_waits() {
-        let (reason, record_with) = match (sync.without_cycles, of.recorded.waits()) {
-            (0, (reason, record_with)) => (reason.to_owned(), record_with),
-            (count, _) => (
-                format!("{count} waits have no cycles: a device log has no room for them"),
-                "a capture of kernels that record waits (docs/explain.md)",
-            ),
-        };
+    if let Some((reason, record_with)) = untold_waits(of) {
         add("which stage waits for which: reader, math or writer", reason, record_with);
     }
     let of_ops = [untold_pace(groups), untold_behind_losses(of.ops)];
@@ -426,6 +418,21 @@ fn untold_pace(groups: &[OpGroup<'_>]) -> Option<Untold> {
     );
     let record_with = "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits";
     Some(Untold { question, reason, record_with })
+}
+
+/// Returns why no wait is known, and what to record instead; `None` if waits are known.
+fn untold_waits(of: OpFacts<'_>) -> Option<(String, &'static str)> {
+    let is_without = of.ops.iter().any(|op| op.time.waits == WaitEvidence::None);
+    if !is_without || of.sync.has_waits() {
+        return None;
+    }
+    Some(match (of.sync.without_cycles, of.recorded.waits()) {
+        (0, (reason, record_with)) => (reason.to_owned(), record_with),
+        (count, _) => (
+            format!("{count} waits have no cycles: a device log has no room for them"),
+            "a capture of kernels that record waits (docs/explain.md)",
+        ),
+    })
 }
 
 /// Reports chips whose clock is unknown, so that their times are known only in cycles.
