@@ -38,6 +38,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
                 | "to"
                 | "direction"
                 | "memory"
+                | "module"
         );
         if let (false, Some(column)) = (is_text, table.column_mut(index)) {
             column.set_cell_alignment(CellAlignment::Right);

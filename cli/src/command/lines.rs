@@ -410,7 +410,7 @@ fn write_modules(
         return write_columns!(lines, limit, out, |one| {
             "samples" => grouped(one.weight),
             "module" => one.module,
-            "of line" => grouped(one.line.weight()),
+            "of its busiest line" => grouped(one.line.weight()),
             "RISC" => one.line.risc,
             "where" => place(&one.line),
             "name" => without_arguments(&one.line.function),
@@ -420,7 +420,7 @@ fn write_modules(
         "cycles" => grouped(one.weight),
         "share" => percent(one.weight, whole),
         "module" => one.module,
-        "of line" => percent(one.line.weight(), one.weight),
+        "of its busiest line" => percent(one.line.weight(), one.weight),
         "RISC" => one.line.risc,
         "where" => place(&one.line),
         "name" => without_arguments(&one.line.function),
