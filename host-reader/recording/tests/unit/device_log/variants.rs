@@ -448,8 +448,11 @@ fn replay_with(labels: [&str; 4]) -> Vec<String> {
     brisc.chain(ncrisc).map(line).collect()
 }
 
-/// Returns the program, trace and replay of each run of NCRISC, and the number of records that lack a trace.
-fn ncrisc_runs(lines: &[String]) -> (Vec<(u32, Option<(u64, u64)>)>, u64) {
+/// Program of a run, and its trace and replay.
+type RunOfTrace = (u32, Option<(u64, u64)>);
+
+/// Returns the runs of NCRISC, and the number of records that lack a trace.
+fn ncrisc_runs(lines: &[String]) -> (Vec<RunOfTrace>, u64) {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let readout = read(&current(&lines));
     let lane = readout.lanes().find(|lane| lane.id.risc == wire::Risc::Ncrisc).unwrap();
