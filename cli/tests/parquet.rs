@@ -766,8 +766,8 @@ fn memory_of_a_recording_is_a_table_with_the_rows_of_kprof_memory() {
     let capture = folder.join("out/.logs/device-7.kprof");
     let written = export(folder, &capture, "node-1", &["--recording", "rec"]);
     let shown = memory_shown(folder);
-    // Two ranges during the first op, and six during the second.
-    assert_eq!((shown.len(), &written["memory"]), (8, &json!(8)));
+    // Two ranges during the first op, and eight during the second.
+    assert_eq!((shown.len(), &written["memory"]), (10, &json!(10)));
     let unknown = [("ops_without_buffers", 2), ("ops_without_launch_messages", 3)];
     for (what, count) in unknown {
         assert_eq!(written["doubts"][what], count, "{written}");

@@ -5,7 +5,11 @@ const shown = { name: 'L1', chip: null, isByTime: false, row: -1, cores: null };
 
 function buildMemory() {
   const section = byId('memory');
-  if (!memory) { section.hidden = true; return; }
+  if (!memory) {
+    section.hidden = true;
+    byId('memory-chart').remove();
+    return;
+  }
   shown.chip = memoryOps.chip_id[0];
   headOf('memory').append(h('span.muted.hint', {}, 'Bytes of L1 on the fullest core, and of each bank of DRAM, while each op runs.'), memoryTools());
   section.append(h('dl.figures', {}, memory.peaks.flatMap(peakFigures)));
