@@ -807,7 +807,7 @@ fn memory_of_a_recording_is_a_table_with_the_rows_of_kprof_memory() {
     let of_second = shown.iter().filter(|row| row["op_name"] == "Add").count();
     let filtered = ["--filter", "op=Add", "-o", "filtered"];
     let written = export(folder, &capture, "node-1", &filtered);
-    assert_eq!((of_second, &written["memory"]), (6, &json!(6)), "{written}");
+    assert_eq!((of_second, &written["memory"]), (8, &json!(8)), "{written}");
 }
 
 #[test]
