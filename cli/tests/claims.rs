@@ -66,7 +66,9 @@ fn assert_explained(document: &Value, truth: &Truth, text: &str, what: &str) {
         ("9090,", "TT_METAL_PROFILE_PERF_COUNTERS)"),
         ("SYNC-", "a capture of kernels that record waits"),
     ] {
-        assert!(!text.contains(name) || !asks(advice), "{what}: asks for {name}: {says}");
+        // The waits of a device log have no cycles, so a capture says more.
+        let is_asked = asks(advice) && !asks("waits have no cycles: a device log has no room");
+        assert!(!text.contains(name) || !is_asked, "{what}: asks for {name}: {says}");
     }
     let ops = document["ops"].as_array().unwrap();
     assert!(ops.len() == 1 || !asks("a single launch has"), "{what}: {says}");
