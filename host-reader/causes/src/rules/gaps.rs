@@ -262,15 +262,14 @@ impl Waiting {
         let gaps = match (gaps.len(), median(gaps)) {
             (1, Some(gap)) => Some(format!("{} of 1 gap", duration(gap))),
             (count, Some(gap)) => {
-                let of_each = match self.dispatcher.map_or(0, |of| of.gap_count) {
-                    0 => String::new(),
-                    whole => format!("{whole} of them whole, of the others "),
-                };
-                let gap = duration(gap);
-                Some(format!(
-                    "{count} gaps, {of_each}up to {} us of each, median {gap}",
-                    TRACED_GAP.value
-                ))
+                let (gap, most) = (duration(gap), TRACED_GAP.value);
+                Some(match self.dispatcher.map_or(0, |of| of.gap_count) {
+                    0 => format!("{count} gaps, up to {most} us of each, median {gap}"),
+                    whole if whole >= count => format!("{count} gaps, median {gap}"),
+                    whole => format!(
+                        "{count} gaps, {whole} of them whole, of the others up to {most} us of each, median {gap}"
+                    ),
+                })
             }
             (_, None) => None,
         };
