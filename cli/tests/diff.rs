@@ -913,7 +913,7 @@ fn iterations_that_are_not_known_to_do_the_same_work_pass_no_gate() {
     assert_eq!(output.status.code(), Some(0));
     let document = json(&a, &b, &[]);
     let found = serde_json::json!([
-        {"place": "device 0", "reason": "several", "a_op_count": 2, "b_op_count": 7}
+        {"place": "device 0", "a_ns": 57_000.0, "b_ns": 174_000.0, "reason": "several", "a_op_count": 2, "b_op_count": 7}
     ]);
     assert_eq!(document["uncompared_iterations"], found);
 }

@@ -12,6 +12,7 @@ use self::{
     show::{Shown, show},
     verdict::Verdict,
 };
+use super::explain_limits::cost_sentence;
 use crate::{
     failure::{Failure, note},
     input::joined,
@@ -282,8 +283,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         in_a: &diff.a,
         in_b: &diff.b,
     });
+    let cost = limits.as_ref().map(cost_sentence);
     print(document, |out| {
-        show(&args.shown(), &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
+        show(&args.shown(), &diff, (by.as_ref(), cost.as_deref(), &lines), &verdict, out)
     })?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

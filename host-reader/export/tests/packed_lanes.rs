@@ -190,7 +190,7 @@ fn packed_lanes_are_written_as_lanes_in_memory_are() {
         let causes = Explanation::from_recording(&recording);
         whole.explanation = Some(causes.clone());
         let expected = written(&whole, None);
-        assert_eq!(expected.files.len(), 4);
+        assert_eq!(expected.files.len(), 5);
         for limit_bytes in [0, 1_000, u64::MAX] {
             let memory = PackedMemory::new(limit_bytes, folder.path());
             let log = opened(&log, &memory);

@@ -7,14 +7,13 @@ use super::{
 };
 use crate::{
     by_column::value_name,
-    command::explain_limits::cost_sentence,
     layout::{lines_of, table},
     numbers::{counted, grouped},
     terminal::{LONGEST_NAME, printable},
 };
 use host_reader::diff::{
     Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, Difference, FirstIteration, Group,
-    LEAST_COMPARED_SHARE, LimitCost, MeasuredKind, Side, UnmatchedReason,
+    LEAST_COMPARED_SHARE, MeasuredKind, Side, UnmatchedReason,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,13 +36,13 @@ pub(super) struct Shown {
 pub(super) fn show(
     asked: &Shown,
     diff: &Diff,
-    (by, limits, lines): (Option<&ColumnDiff>, Option<&LimitCost>, &Lines),
+    (by, cost, lines): (Option<&ColumnDiff>, Option<&str>, &Lines),
     verdict: &Verdict<'_>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     write_totals(diff, out)?;
-    if let Some(cost) = limits {
-        writeln!(out, "{}", cost_sentence(cost))?;
+    if let Some(cost) = cost {
+        writeln!(out, "{cost}")?;
     }
     if let Some(by) = by {
         write_column_diff(by, asked.rows, out)?;
@@ -500,7 +499,7 @@ pub(super) fn count_text(count: f64) -> String {
 }
 
 /// Returns the properties in which the ops of a change differ.
-pub(in crate::command) fn differing<'a>(change: &'a Change) -> String {
+pub(crate) fn differing<'a>(change: &'a Change) -> String {
     let name = |of: &'a Difference| match of.aspect {
         // The value begins with the name of the attribute.
         Aspect::Attribute => of.a.split(' ').next().unwrap_or_default(),
