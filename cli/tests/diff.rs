@@ -802,7 +802,7 @@ fn an_iteration_that_waits_longer_fails_the_build() {
     let (code, text) = told(&a, &b, &["--fail-above", "5"]);
     let line = "An iteration with its gaps is slower by more than 5 % on 1 device, most on device 0: A 13.000 \
                 us, 11.000 us of it gaps, mean of 4 iterations; B 403.000 us, 401.000 us of it gaps, mean \
-                of 4 iterations; +3000.0 %, firmware around kernels unknown";
+                of 4 iterations; +3000.0 %";
     assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     assert_eq!(code, Some(1));
     let (code, text) = told(&b, &a, &["--fail-below", "5"]);
@@ -874,7 +874,7 @@ fn an_iteration_is_within_the_limit_whatever_ops_it_gained_or_lost() {
             let (code, shown) = told(&a, &b, &["--fail-above", "30"]);
             let sides = format!(
                 "A 87.000 us in 3 ops, 12.000 us of it gaps, mean of 3 iterations; B {text}, mean of 3 \
-                 iterations; {percent} %, firmware around kernels unknown"
+                 iterations; {percent} %"
             );
             let second =
                 format!("An iteration with its gaps, without the first one: device 0: {sides}");
@@ -969,40 +969,56 @@ fn the_csv_of_a_folder_without_rows_is_not_said_to_be_of_another_run() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// By hand: gaps begin and end with firmware. The same iteration of 20 us has more of it in its gaps where
-/// firmware takes less, and takes 22 us where firmware takes 2 us more.
+/// Gaps of a file go from kernels to kernels, so the firmware between them is in the gaps: an iteration of two
+/// ops takes 2 x 8 us of kernels and its gaps, whatever the firmware around the kernels. The cycles say the same:
+/// from the start of an iteration to that of the next.
 #[test]
-fn firmware_around_kernels_is_part_of_an_iteration() {
+fn firmware_around_kernels_is_in_the_gaps_of_an_iteration() {
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, firmware_ns: &str, gap_ns: u64| {
-        let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],\
-                      OP TO OP LATENCY [ns]\n";
-        let row = |op: &str, gap: u64| format!("{op},tt_dnn_device,0,{firmware_ns},8000,{gap}\n");
-        let rows = (row("Matmul", gap_ns) + &row("Softmax", 500)).repeat(4);
+    let file = |name: &str, firmware_ns: u64, gap_ns: u64| {
+        let mut text = "OP CODE,OP TYPE,DEVICE ID,DEVICE FW START CYCLE,DEVICE FW END CYCLE,DEVICE FW DURATION [ns],\
+                        DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
+            .to_owned();
+        // The kernels begin in the middle of the firmware around them.
+        let (before, mut kernel) = ((firmware_ns - 8_000) / 2, 5_000_000);
+        for _ in 0..4 {
+            for (op, gap_ns) in [("Matmul", gap_ns), ("Softmax", 1_500)] {
+                kernel += gap_ns;
+                let start = kernel - before;
+                let end = start + firmware_ns;
+                text +=
+                    &format!("{op},tt_dnn_device,0,{start},{end},{firmware_ns},8000,{gap_ns}\n");
+                kernel += 8_000;
+            }
+        }
         let path = folder.path().join(name);
-        std::fs::write(&path, titles.to_owned() + &rows).unwrap();
+        std::fs::write(&path, text).unwrap();
         path
     };
-    let (plain, early) = (file("plain.csv", "8500", 2_500), file("early.csv", "9000", 1_500));
+    let (plain, early) = (file("plain.csv", 8_500, 2_500), file("early.csv", 9_000, 2_500));
     let told = |a: &Path, b: &Path| {
         let output = diff(a, b, &["--fail-above", "5", "--fail-below", "5"]);
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
     let (code, text) = told(&plain, &early);
-    let line = "An iteration with its gaps, without the first one: device 0: A 20.000 us, 3.000 us of it gaps, \
-                mean of 3 iterations; B 20.000 us, 2.000 us of it gaps, mean of 3 iterations; +0.0 %";
+    let line = "An iteration with its gaps, without the first one: device 0: A 20.000 us, 4.000 us of it gaps, \
+                mean of 3 iterations; B 20.000 us, 4.000 us of it gaps, mean of 3 iterations; +0.0 %";
     assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     assert_eq!(code, Some(0));
-    let (code, text) = told(&plain, &file("long.csv", "9500", 2_500));
+    let (code, text) = told(&plain, &file("long.csv", 8_500, 4_500));
     assert!(
-        text.contains("B 22.000 us, 3.000 us of it gaps, mean of 3 iterations; +10.0 %\n"),
+        text.contains("B 22.000 us, 6.000 us of it gaps, mean of 3 iterations; +10.0 %\n"),
         "{text}"
     );
     assert_eq!(code, Some(1));
-    // Without the firmware of one side, both are told without it.
-    let (_, text) = told(&plain, &file("unknown.csv", "", 2_500));
+    // Without the column, gaps are those of firmware, and an iteration takes as long.
+    let cut = std::fs::read_to_string(&plain).unwrap();
+    let cut: Vec<&str> = cut.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
+    let without = folder.path().join("without.csv");
+    std::fs::write(&without, cut.join("\n") + "\n").unwrap();
+    let (_, text) = told(&plain, &without);
     assert!(
-        text.contains("A 19.000 us") && text.contains("+0.0 %, firmware around kernels unknown\n"),
+        text.contains("B 20.000 us, 3.000 us of it gaps, mean of 3 iterations; +0.0 %\n"),
         "{text}"
     );
 }

@@ -147,9 +147,8 @@ pub(super) fn elapsed_sentence(of: &Elapsed) -> String {
             counted(whole.count as u64, "iteration", "iterations")
         )
     };
-    let firmware = if of.has_firmware { "" } else { ", firmware around kernels unknown" };
     format!(
-        "{}: {}; {}; {:+.1} %{firmware}",
+        "{}: {}; {}; {:+.1} %",
         of.place,
         side("A", (&of.a_ns, of.a_op_count), of.a_gaps_ns),
         side("B", (&of.b_ns, of.b_op_count), of.b_gaps_ns),

@@ -30,9 +30,6 @@ pub struct Elapsed {
     pub b_gaps_ns: f64,
     /// Geometric mean of B divided by the geometric mean of A. Above 1, B takes longer.
     pub ratio: f64,
-    /// True if the times go from start to start, with the firmware of each op. It is false if an op of A
-    /// or of B has no firmware duration: then the firmware around kernels is in none of the times.
-    pub has_firmware: bool,
     /// Clock of the device in MHz; `None` if unknown.
     pub clock_mhz: Option<f64>,
     /// Certainty of the change.
@@ -51,13 +48,13 @@ impl Elapsed {
         confidence: f64,
     ) -> Result<Self, UncomparedIterations> {
         if let Some(doubt) = doubt(a, b) {
-            let [a_ns, b_ns] = whole_times(a, b).0.map(|times| {
+            let [a_ns, b_ns] = [a, b].map(whole_times).map(|times| {
                 let count = times.len() as f64;
                 (count > 0.0).then(|| times.iter().sum::<f64>() / count)
             });
             return Err(UncomparedIterations { place: a.place.clone(), a_ns, b_ns, doubt });
         }
-        let ([wholes_a, wholes_b], has_firmware) = whole_times(a, b);
+        let [wholes_a, wholes_b] = [a, b].map(whole_times);
         let [logs_a, logs_b] = [&wholes_a, &wholes_b]
             .map(|wholes| wholes.iter().map(|ns| ns.ln()).collect::<Vec<f64>>());
         let found = welch(&logs_a, &logs_b, confidence);
@@ -77,7 +74,6 @@ impl Elapsed {
             a_gaps_ns: gaps(&a.iteration_times),
             b_gaps_ns: gaps(&b.iteration_times),
             ratio: difference.exp(),
-            has_firmware,
             clock_mhz: slots.find_map(|slot| slot.op.clock_mhz),
             certainty: match found {
                 None => Certainty::SingleRepetition,
@@ -94,14 +90,7 @@ impl Elapsed {
     }
 }
 
-/// Returns the times of the iterations of both sides, and whether they are those of firmware.
-fn whole_times(a: &DeviceOps, b: &DeviceOps) -> ([Vec<f64>; 2], bool) {
-    let both = [&a.iteration_times, &b.iteration_times];
-    let has_firmware = both.iter().all(|times| times.iter().all(|of| of.firmware_ns.is_some()));
-    let wholes = both.map(|times| {
-        let whole =
-            |of: &IterationTime| of.firmware_ns.filter(|_| has_firmware).unwrap_or(of.kernels_ns);
-        times.iter().map(whole).collect::<Vec<f64>>()
-    });
-    (wholes, has_firmware)
+/// Returns the times of the iterations of a device, in ns.
+fn whole_times(ops: &DeviceOps) -> Vec<f64> {
+    ops.iteration_times.iter().map(|of| of.whole_ns).collect()
 }

@@ -98,14 +98,14 @@ pub(super) struct Slot {
     pub(super) position: Option<usize>,
     /// Gap before the launch in ns; `None` if it is unknown, or for the first launch of the device.
     pub(super) gap_ns: Option<f64>,
-    /// Time of the launch's firmware in ns, which its kernels are part of; `None` if it is unknown. Gaps
-    /// begin and end with it.
-    pub(super) firmware_ns: Option<f64>,
+    /// Time of the launch in ns, from the end of the gap before it to the begin of the next one: of its kernels, or
+    /// of its firmware if the gaps are those of firmware; `None` if it is unknown.
+    pub(super) between_gaps_ns: Option<f64>,
 }
 
 impl Slot {
     pub(super) const fn of(op: Measured) -> Self {
-        Self { op, presence: 1.0, position: None, gap_ns: None, firmware_ns: None }
+        Self { op, presence: 1.0, position: None, gap_ns: None, between_gaps_ns: None }
     }
 
     /// Returns the time of the step in ns; `None` if it is unknown.
@@ -149,10 +149,8 @@ pub(super) struct DeviceOps {
 /// Time of one iteration, in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IterationTime {
-    /// Time of its kernels and of the gaps before its ops.
-    pub(super) kernels_ns: f64,
-    /// Time of its firmware and of the gaps, from start to start; `None` if any of it is unknown.
-    pub(super) firmware_ns: Option<f64>,
+    /// Time of its ops and of the gaps before them, from start to start.
+    pub(super) whole_ns: f64,
     /// Time of the gaps.
     pub(super) gaps_ns: f64,
 }
@@ -339,16 +337,14 @@ impl DeviceOps {
     /// Returns the time of an iteration with the gaps before its ops; `None` if a duration of a kernel or
     /// a gap is unknown.
     fn time_of(&self, positions: &[Vec<usize>], iteration: usize) -> Option<IterationTime> {
-        let mut time = IterationTime { kernels_ns: 0.0, firmware_ns: Some(0.0), gaps_ns: 0.0 };
+        let mut time = IterationTime { whole_ns: 0.0, gaps_ns: 0.0 };
         for members in positions {
             let slot = self.launches.get(*members.get(iteration)?)?;
             let gap_ns = slot.gap_ns?;
-            time.kernels_ns += slot.time_ns()? + gap_ns;
-            let firmware_ns = time.firmware_ns.zip(slot.firmware_ns);
-            time.firmware_ns = firmware_ns.map(|(sum_ns, ns)| sum_ns + ns + gap_ns);
+            time.whole_ns += slot.between_gaps_ns? + gap_ns;
             time.gaps_ns += gap_ns;
         }
-        (time.kernels_ns > 0.0).then_some(time)
+        (time.whole_ns > 0.0).then_some(time)
     }
 
     /// Returns the times of the first iteration and of the others; `None` if a duration is unknown.
@@ -702,15 +698,9 @@ fn positions(begin: usize, period: usize, count: usize) -> Vec<Vec<usize>> {
 /// Returns the geometric mean of times, with the mean share of gaps; `None` if there are none.
 fn mean_time(times: &[IterationTime]) -> Option<IterationTime> {
     let count = times.len() as f64;
-    let mean = |logs: f64| (logs / count).exp();
-    let kernels_ns = mean(times.iter().map(|time| time.kernels_ns.ln()).sum());
-    let firmware: Option<f64> = times.iter().map(|time| time.firmware_ns.map(f64::ln)).sum();
+    let logs: f64 = times.iter().map(|time| time.whole_ns.ln()).sum();
     let gaps_ns = times.iter().map(|time| time.gaps_ns).sum::<f64>() / count;
-    (!times.is_empty()).then(|| IterationTime {
-        kernels_ns,
-        firmware_ns: firmware.map(mean),
-        gaps_ns,
-    })
+    (!times.is_empty()).then(|| IterationTime { whole_ns: (logs / count).exp(), gaps_ns })
 }
 
 fn take_mean(item: &mut Measured) {

@@ -51,7 +51,10 @@ impl Measurements {
             for (slot, row) in launches.iter_mut().zip(rows()).skip(1) {
                 let gap_us = row.op_to_op_gap_us.filter(|us| *us >= 0.0);
                 slot.gap_ns = gap_us.map(|us| us * 1000.0);
-                slot.firmware_ns = row.firmware_duration_ns;
+                slot.between_gaps_ns = match report.has_firmware_gaps {
+                    true => row.firmware_duration_ns,
+                    false => slot.time_ns(),
+                };
             }
             forget_shared_gaps(&mut launches, number, &report.side_by_side);
             let mut ops = DeviceOps { place, launches, iteration_count: 1, ..DeviceOps::default() };
@@ -141,9 +144,8 @@ impl Measurements {
             }
             let gap_ns = op.op_to_op_latency_ns.filter(|_| !op.is_first_of_chip);
             let gap_ns = gap_ns.map(|ns| ns as f64);
-            let firmware_ns =
-                op.firmware.map(|span| span.duration_cycles as f64 * 1000.0 / clock_mhz);
-            let slot = Slot { gap_ns, firmware_ns, ..Slot::of(launch) };
+            let slot = Slot::of(launch);
+            let slot = Slot { gap_ns, between_gaps_ns: slot.time_ns(), ..slot };
             devices.entry(op.chip_id).or_default().push(slot);
         }
         let side_by_side: Vec<SideBySide> = spans

@@ -42,9 +42,9 @@ pub(super) fn remove_contradicted(rows: &mut [OpRow], files: &[String], problems
 ///
 /// The time before an op stays unknown if the cycles of the op or of the op before it are unknown, or
 /// if both overlap.
-pub(super) fn fill_latencies(rows: &mut [OpRow], notes: &mut Vec<String>) {
+pub(super) fn fill_latencies(rows: &mut [OpRow], notes: &mut Vec<String>) -> bool {
     if rows.iter().any(|row| row.op_to_op_latency_ns.is_some()) {
-        return;
+        return false;
     }
     let mut ends: BTreeMap<Option<u64>, Option<u64>> = BTreeMap::new();
     let mut is_filled = false;
@@ -60,6 +60,7 @@ pub(super) fn fill_latencies(rows: &mut [OpRow], notes: &mut Vec<String>) {
     if is_filled {
         notes.push("Gaps: from the cycles of firmware; the files have no latencies".to_owned());
     }
+    is_filled
 }
 
 #[cfg(test)]

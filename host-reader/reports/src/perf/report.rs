@@ -127,6 +127,10 @@ pub struct PerfReport {
     /// Column with the kernel durations of ops, that of the file that comes closest to what is expected.
     #[serde(skip)]
     pub kernel_column: KernelColumn,
+    /// True if the files have no gaps, so that those of the rows go from firmware to firmware. Gaps of files go from
+    /// kernels to kernels.
+    #[serde(skip)]
+    pub has_firmware_gaps: bool,
     /// True if any file holds the rows of several runs, as a problem says.
     #[serde(skip)]
     pub has_joined_runs: bool,
@@ -191,9 +195,7 @@ impl PerfReport {
             rows.sort_by(compare_starts);
         }
         name_signposts(&mut rows);
-        if !is_exact {
-            fill_times(&mut rows, &mut notes);
-        }
+        let has_firmware_gaps = !is_exact && fill_times(&mut rows, &mut notes);
         // A trace may be captured in the window and replayed after it.
         let unreplayed_traces = unreplayed_traces(&rows);
         notes.extend(unreplayed_traces.iter().map(ToString::to_string));
@@ -241,6 +243,7 @@ impl PerfReport {
             is_by_device,
             is_upstream_exact: is_exact,
             kernel_column,
+            has_firmware_gaps,
             has_joined_runs,
             is_call_count_missing,
             totals: Totals::new(&rows, shared_us(&side_by_side, is_by_device, is_exact)),
@@ -575,10 +578,12 @@ fn shortened(op_code: &str) -> String {
 }
 
 /// Adds what the cycles of rows tell beyond their columns: gaps, how long ops had been called, and contradictions.
-fn fill_times(rows: &mut [OpRow], notes: &mut Vec<String>) {
-    fill_latencies(rows, notes);
+/// Returns true if gaps are those of firmware.
+fn fill_times(rows: &mut [OpRow], notes: &mut Vec<String>) -> bool {
+    let has_firmware_gaps = fill_latencies(rows, notes);
     fill_queued(rows);
     mark_ops_without_room(rows);
+    has_firmware_gaps
 }
 
 /// Returns the time that the sum of device times counts more than once, in us.
