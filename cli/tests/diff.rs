@@ -1230,3 +1230,32 @@ fn iterations_of_other_ops_have_their_times_told_beside_the_total() {
     let uncompared = &json(&a, &b, &[])["uncompared_iterations"][0];
     assert_eq!((&uncompared["a_ns"], &uncompared["b_ns"]), (&4_550_000.0.into(), &69e6.into()));
 }
+
+/// A benchmark that repeats each of two shapes 27 times, and 50 times after a change that makes launches a tenth faster.
+#[test]
+fn more_repetitions_of_a_benchmark_are_no_further_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, count: usize, ns: [u64; 2]| {
+        let [first, second] = [("Matmul", ns[0], 1_000), ("Softmax", ns[1], 1_000)];
+        let ops: Vec<_> = [vec![first; count], vec![second; count]].concat();
+        ops_file(folder.path(), name, &ops)
+    };
+    let (base, more) =
+        (file("base.csv", 27, [10_000, 20_000]), file("more.csv", 50, [9_000, 18_000]));
+    let output = diff(&base, &more, &["--fail-above", "5"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        shown.contains("A runs each op 27 times in a row, B 50 times: -10.0 % for a launch\n"),
+        "{shown}"
+    );
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert_eq!(json(&base, &more, &[])["repetitions"], serde_json::json!({ "a": 27, "b": 50 }));
+    // Launches that take longer fail as before, whatever their number.
+    let slower = file("slower.csv", 10, [11_000, 22_000]);
+    assert_eq!(diff(&base, &slower, &["--fail-above", "5"]).status.code(), Some(1));
+    // Another op, or one that runs more often than the others, is further work.
+    let ops = [vec![("Matmul", 10_000, 1_000); 27], vec![("Softmax", 20_000, 1_000); 60]].concat();
+    let uneven = ops_file(folder.path(), "uneven.csv", &ops);
+    assert_eq!(diff(&base, &uneven, &["--fail-above", "5"]).status.code(), Some(1));
+    assert!(json(&base, &uneven, &[])["repetitions"].is_null());
+}

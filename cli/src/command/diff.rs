@@ -24,7 +24,7 @@ use clap::{ArgGroup, Args};
 use host_reader::{
     diff::{
         Change, ColumnDiff, Diff, DiffOptions, Elapsed, Gate, Group, LimitCost, Measurements,
-        Shortfall, Side, UncomparedIterations, ZoneTimes,
+        RepetitionCounts, Shortfall, Side, UncomparedIterations, ZoneTimes,
     },
     export::TraceFilter,
     perf::WindowOptions,
@@ -182,6 +182,8 @@ struct Document<'a> {
     /// Change of the ops that were compared.
     compared_change_ns: Option<f64>,
     op_pair_count: usize,
+    /// How often A and B launch each op in a row, if they repeat the same ops another number of times.
+    repetitions: Option<RepetitionCounts>,
     /// Time of an iteration with its gaps, for each device on which both sides show it.
     elapsed: &'a [Elapsed],
     /// The other devices, and why it is not compared there.
@@ -269,6 +271,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         total_change_ns: diff.change_ns(),
         compared_change_ns: diff.compared_change_ns(),
         op_pair_count: diff.op_pair_count,
+        repetitions: diff.repetitions,
         elapsed: &diff.elapsed,
         uncompared_iterations: &diff.uncompared_iterations,
         groups: &diff.groups,

@@ -13,7 +13,7 @@ use crate::{
 };
 use host_reader::diff::{
     Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, Difference, FirstIteration, Group,
-    LEAST_COMPARED_SHARE, MeasuredKind, Side, UnmatchedReason,
+    LEAST_COMPARED_SHARE, MeasuredKind, RepetitionCounts, Side, UnmatchedReason,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -234,7 +234,15 @@ fn change_sentence(diff: &Diff) -> String {
             true => " of ops that are not the same: less than half of the time has a counterpart",
             false => "",
         };
-        return format!("change {}{other}", signed(change_ns, diff.a.total_ns));
+        let per_launch = match (diff.repetitions, diff.percent_per_launch()) {
+            (Some(RepetitionCounts { a, b }), Some(percent)) => format!(
+                "; A runs each op {} in a row, B {}: {percent:+.1} % for a launch",
+                counted(a as u64, "time", "times"),
+                counted(b as u64, "time", "times")
+            ),
+            _ => other.to_owned(),
+        };
+        return format!("change {}{per_launch}", signed(change_ns, diff.a.total_ns));
     }
     let untimed = [("A", &diff.a), ("B", &diff.b)].map(|(name, side)| {
         let count = side.launches.untimed_count as u64;

@@ -7,6 +7,7 @@ use super::{
     groups::{Group, groups_of},
     measured::{FirstIteration, InRuns, LaunchCounts, Measured, MeasuredKind, Measurements},
     pairing::{Paired, Pairing},
+    repetitions::RepetitionCounts,
     same_work::{UncomparedIterations, in_iterations_of_same_work},
     statistics::{adjusted_p_values, welch},
     traits::Difference,
@@ -230,6 +231,9 @@ pub struct Diff {
     pub is_alignment_bounded: bool,
     /// True if both recordings are of a kind that can have zones.
     pub has_zones: bool,
+    /// How often A and B launch each op in a row, if they are benchmarks that repeat the same ops another number of
+    /// times; launches that only one of them has are then no further work.
+    pub repetitions: Option<RepetitionCounts>,
     /// Number of pairs of ops that were compared.
     pub op_pair_count: usize,
     /// Time of all zones, by device and RISC of which any zone was compared, the largest change first.
@@ -275,6 +279,7 @@ impl Diff {
     /// ```
     #[must_use]
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
+        let repetitions = RepetitionCounts::new(a, b);
         let [a, b] = &in_iterations_of_same_work(a, b);
         let (a, b) = (&**a, &**b);
         let pairing = Pairing::new(a, b);
@@ -304,6 +309,7 @@ impl Diff {
             other_devices: pairing.other_devices(),
             is_alignment_bounded: pairing.is_bounded(),
             has_zones: a.records_zones && b.records_zones,
+            repetitions,
             op_pair_count: pairing.ops().count(),
             zone_times: zone_times_of(&pairing),
             iterations_share: match uncompared_iterations.is_empty() {
@@ -324,6 +330,17 @@ impl Diff {
         let is_known = |side: &Side| side.total_ns > 0.0 && side.launches.untimed_count == 0;
         let is_known = is_known(&self.a) && is_known(&self.b);
         is_known.then_some(self.b.total_ns - self.a.total_ns)
+    }
+
+    /// Returns by how many percent a launch takes longer in B than in A, in the mean of all, if both repeat the same
+    /// ops another number of times; `None` otherwise, or if the duration of any op is unknown.
+    #[must_use]
+    pub fn percent_per_launch(&self) -> Option<f64> {
+        let change_ns =
+            self.change_ns().filter(|_| self.a.iteration_count.max(self.b.iteration_count) == 1)?;
+        let RepetitionCounts { a, b } = self.repetitions?;
+        let ratio = (self.a.total_ns + change_ns) / b as f64 / (self.a.total_ns / a as f64);
+        Some((ratio - 1.0) * 100.0)
     }
 
     /// Returns by how many ns the time of the ops that were compared changed from A to B; `None` if

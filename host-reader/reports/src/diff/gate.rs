@@ -73,7 +73,8 @@ impl Gate {
     pub fn finding_of_unpaired(&self, diff: &Diff) -> Option<Finding> {
         let change_ns = diff.unpaired_change_ns();
         let untimed = if change_ns > 0.0 { &diff.a } else { &diff.b };
-        if diff.op_pair_count == 0 || untimed.launches.untimed_count > 0 {
+        let is_no_work = diff.repetitions.is_some();
+        if is_no_work || diff.op_pair_count == 0 || untimed.launches.untimed_count > 0 {
             return None;
         }
         let mut cycles_per_ns =
@@ -134,6 +135,9 @@ impl Gate {
     fn is_held_by_iterations(&self, diff: &Diff, found: &Shortfall) -> bool {
         let are_whole = diff.iterations_share.iter().all(|share| *share >= LEAST_COMPARED_SHARE);
         let is_of_ops = found.kind == MeasuredKind::Op && !found.is_of_durations();
+        if is_of_ops && diff.repetitions.is_some() {
+            return true;
+        }
         !self.ignores_gaps && are_whole && is_of_ops
     }
 

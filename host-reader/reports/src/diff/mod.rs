@@ -47,6 +47,7 @@ mod ops;
 mod pairing;
 #[cfg(test)]
 mod properties;
+mod repetitions;
 mod same_work;
 mod statistics;
 mod traits;
@@ -62,6 +63,7 @@ pub use groups::Group;
 pub use kind::kind_of;
 pub use limits::LimitCost;
 pub use measured::{FirstIteration, InRuns, LaunchCounts, Measured, MeasuredKind, Measurements};
+pub use repetitions::RepetitionCounts;
 pub use same_work::{IterationDoubt, UncomparedIterations};
 pub use statistics::{Welch, adjusted_p_values, welch};
 pub use traits::{Aspect, Difference, OpTraits};
