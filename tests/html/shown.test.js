@@ -174,7 +174,9 @@ const sum = (values) => values.reduce((all, value) => all + value, 0);
 async function judge(input, what) {
   exported(input, 'shares.html');
   const [report] = documents('report', input), [explained] = documents('explain', input);
-  const terminal = plain([said('explain', input), said('report', input, '--rows', '0'), JSON.stringify(explained)].join(' '));
+  // A recording without memory is refused in a sentence, and its page shows none.
+  const memory = spawnSync(KPROF, ['memory', input, '--rows', '0'], { cwd: folder, encoding: 'utf8', env }).stdout;
+  const terminal = plain([said('explain', input), said('report', input, '--rows', '0'), memory, JSON.stringify(explained)].join(' '));
   exported(input, 'shares.folded');
   const stacks = readFileSync(join(folder, 'shares.folded'), 'utf8'), time = timeOf(stacks);
   const { page, complaints, close } = await open('shares.html', { width: 1440 });

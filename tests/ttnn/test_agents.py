@@ -137,8 +137,7 @@ def test_questions_about_ops_modules_and_lines(model):
     assert pathlib.Path(path) == HERE / "programs" / "transformer.py"
     assert most["op_count"] == lines[int(line)] == max(lines.values())
     functions = collections.Counter(function for _, function, _ in calls)
-    names = {row["name"].rpartition(".")[2]: 0 for row in agent.ask("by", column="function")}
-    assert set(names) == set(functions)
+    assert {row["name"] for row in agent.ask("by", column="function")} == set(functions)
 
 
 def test_questions_about_the_memory_of_a_model(model):
