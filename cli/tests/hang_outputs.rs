@@ -4,6 +4,7 @@
 //! The numbers are counted from the kernel's code and from the rules of docs/streaming.md.
 
 use crate::{
+    hangs::PROCESSORS,
     losses_alike::assert_alike,
     program::{compiles, kernel_compiler, kprof},
 };
@@ -68,14 +69,6 @@ extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t) {
 
 const KINDS: [&str; 6] =
     ["CRASHES", "LOADS_NOWHERE", "RUNS", "MISSES_SEMAPHORE", "MISSES_TILE", "MISSES_WRITE"];
-
-const PROCESSORS: [(&str, &str, &str); 5] = [
-    ("brisc", "--kernel", "BRISC"),
-    ("ncrisc", "--kernel-ncrisc", "NCRISC"),
-    ("trisc0", "--kernel-trisc0", "TRISC_0"),
-    ("trisc1", "--kernel-trisc1", "TRISC_1"),
-    ("trisc2", "--kernel-trisc2", "TRISC_2"),
-];
 
 /// Number of passes of a kernel's loop.
 const PASSES: u64 = 5;

@@ -84,7 +84,8 @@ extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t /* risc */
 }
 "#;
 
-const PROCESSORS: [(&str, &str, &str); 5] = [
+/// Processors of a kernel: name, option of `kprof run`, and RISC.
+pub(crate) const PROCESSORS: [(&str, &str, &str); 5] = [
     ("brisc", "--kernel", "BRISC"),
     ("ncrisc", "--kernel-ncrisc", "NCRISC"),
     ("trisc0", "--kernel-trisc0", "TRISC_0"),

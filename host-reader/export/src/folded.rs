@@ -103,6 +103,11 @@ fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) 
     out.write_all(doubts_of(trace, |key| !key.starts_with("lost_")).as_bytes())
 }
 
+/// Returns the frame of each name of a trace.
+fn frames_of(trace: &Trace<'_>) -> Vec<String> {
+    trace.names.as_slice().iter().map(|name| frame(&name.label)).collect()
+}
+
 /// Writes the stacks of each RISC type of each chip, summed over all cores.
 fn write_chips(
     items: TraceItems<'_, '_>,
@@ -110,8 +115,7 @@ fn write_chips(
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let trace = items.trace();
-    let frames: Vec<String> =
-        trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();
+    let frames = frames_of(trace);
     let mut chips: BTreeMap<(usize, Risc), Stacks> = BTreeMap::new();
     let stacks_of = |placed: &PlacedLane<'_, '_>| {
         (placed.lane.id.risc, Stacks::from_zones(&placed.lane.zones, |zone| zone.name))
@@ -135,8 +139,7 @@ fn write_calls(
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let trace = items.trace();
-    let frames: Vec<String> =
-        trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();
+    let frames = frames_of(trace);
     let chips: Vec<_> =
         (0..trace.devices.len()).map(|index| CalledOps::new(items, index)).collect();
     let stacks_of = |placed: &PlacedLane<'_, '_>| {

@@ -27,7 +27,8 @@ impl RepetitionCounts {
             return None;
         }
         let counts = first.iter().zip(second).map(|(one, other)| {
-            Some(Self { a: repetitions_of(one, other)?, b: repetitions_of(other, one)? })
+            let ((own, a), (their, b)) = (repeated(one)?, repeated(other)?);
+            (own == their).then_some(Self { a, b })
         });
         let counts = counts.collect::<Option<Vec<Self>>>()?;
         let found = *counts.first()?;
@@ -36,18 +37,22 @@ impl RepetitionCounts {
     }
 }
 
-/// Returns how often a device launches each op in a row, if it runs the ops of the other in their order.
-fn repetitions_of(ops: &DeviceOps, other: &DeviceOps) -> Option<usize> {
-    let [own, their] = [ops, other].map(|of| {
-        of.launches.chunk_by(|one, next| key(one) == key(next)).collect::<Vec<&[Slot]>>()
-    });
-    let keys = [&own, &their]
-        .map(|blocks| blocks.iter().filter_map(|block| block.first().map(key)).collect::<Vec<_>>());
-    let count = own.first()?.len();
-    let are_alike = own.iter().all(|block| block.len() == count);
-    (are_alike && count >= LEAST_REPETITIONS && keys[0] == keys[1]).then_some(count)
+/// Kind and shapes of an op.
+type Key<'a> = (String, &'a str);
+
+/// Returns the ops of a device in their order, and how often it launches each in a row; `None` if that is not a
+/// number of repetitions, or not the same for all.
+fn repeated(ops: &DeviceOps) -> Option<(Vec<Key<'_>>, usize)> {
+    let blocks = || ops.launches.chunk_by(|one, next| key(one) == key(next));
+    // Most programs end here, at their first op.
+    let count = blocks().next()?.len();
+    if count < LEAST_REPETITIONS {
+        return None;
+    }
+    let keys = blocks().map(|block| block.first().filter(|_| block.len() == count).map(key));
+    Some((keys.collect::<Option<Vec<Key<'_>>>>()?, count))
 }
 
-fn key(slot: &Slot) -> (String, &str) {
+fn key(slot: &Slot) -> Key<'_> {
     (kind_of(&slot.op.name), slot.op.shapes())
 }
